@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Programs on user functions ("uprobe") can be preempted, as the thread that calls the function. If preemption cannot be disabled
- * (preemption.bpf.h), a second program on the CPU must not use the per-CPU data that the first one is using:
+ * Programs on user functions ("uprobe") can be preempted, as the thread that calls the function. If
+ * preemption cannot be disabled (preemption.bpf.h), a second program on the CPU must not use the
+ * per-CPU data that the first one is using:
  *
  *	if (!alone_begin())
  *		return 0;
@@ -15,9 +16,12 @@
 #include "preemption.bpf.h"
 
 ONE_PER_CPU(__u32) in_use SEC(".maps");
-__u64 lost_preempting;	/* programs that came second */
+__u64 lost_preempting; /* programs that came second */
 
-/* False: another program is running on this CPU. The event is counted as lost, and the caller must return at once. */
+/*
+ * False: another program is running on this CPU. The event is counted as lost, and the caller must
+ * return at once.
+ */
 static __always_inline bool alone_begin(void)
 {
 	__u32 zero = 0, *used;

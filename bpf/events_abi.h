@@ -5,13 +5,14 @@
 
 #include <linux/types.h>
 
-#define MAX_EVENTS 500		/* that a pattern may name */
-#define NR_PARAMETERS 6		/* of a function or a probe */
+#define MAX_EVENTS    500 /* that a pattern may name */
+#define NR_PARAMETERS 6   /* of a function or a probe */
 
 enum argument_place {
-	ARGUMENT_IN_CONTEXT,	/* at an offset of the program's context: a tracepoint's record, or the registers */
-	ARGUMENT_IN_MEMORY,	/* of the user, at what is there, plus another offset */
-	ARGUMENT_CONSTANT,	/* the other offset itself */
+	/* at an offset of the program's context: a tracepoint's record, or the registers */
+	ARGUMENT_IN_CONTEXT,
+	ARGUMENT_IN_MEMORY, /* of the user, at what is there, plus another offset */
+	ARGUMENT_CONSTANT,  /* the other offset itself */
 };
 
 /* a number of that many bytes: 1, 2, 4 or 8 */
@@ -23,7 +24,10 @@ struct event_argument {
 };
 _Static_assert(sizeof(struct event_argument) == 12, "struct event_argument");
 
-/* Larger values count as this, so that a sum does not overflow, whatever a program claims to allocate. */
+/*
+ * Larger values count as this, so that a sum does not overflow, whatever a program claims to
+ * allocate.
+ */
 #define MAX_ARGUMENT 0xffffffffULL
 
 #endif

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The buckets of a log-linear histogram, for the kernel and user space. Each value below 64 has a bucket of
- * its own; above, each octave is divided into 64 buckets, so that a bucket's width is at most 1/64 of its
- * values. Values are times in 1/2^shift of a unit, so that every power of two of the unit is the beginning of
- * a bucket.
+ * The buckets of a log-linear histogram, for the kernel and user space. Each value below 64 has a
+ * bucket of its own; above, each octave is divided into 64 buckets, so that a bucket's width is at
+ * most 1/64 of its values. Values are times in 1/2^shift of a unit, so that every power of two of
+ * the unit is the beginning of a bucket.
  */
 #ifndef EHPERF_HISTOGRAM_BUCKET_H
 #define EHPERF_HISTOGRAM_BUCKET_H
 
 #include <linux/types.h>
 
-#define BUCKET_BITS	6
-#define NR_BUCKETS	((64 - BUCKET_BITS + 1) << BUCKET_BITS)
+#define BUCKET_BITS 6
+#define NR_BUCKETS  ((64 - BUCKET_BITS + 1) << BUCKET_BITS)
 
 /*
- * floor(log2(value)), value > 0. Whether more than `step` bits are in use is the sign of a difference (or the
- * value's own), and no branch: a verifier would follow all combinations of six.
+ * floor(log2(value)), value > 0. Whether more than `step` bits are in use is the sign of a
+ * difference (or the value's own), and no branch: a verifier would follow all combinations of six.
  */
 static inline __attribute__((always_inline)) __u32 bucket_log2(__u64 value)
 {
@@ -54,10 +54,11 @@ static inline __attribute__((always_inline)) __u64 bucket_start(__u32 bucket)
 }
 
 /*
- * A time as a value of the buckets: exact, unless it is too long to be shifted. Then it is rounded down to
- * units.
+ * A time as a value of the buckets: exact, unless it is too long to be shifted. Then it is rounded
+ * down to units.
  */
-static inline __attribute__((always_inline)) __u64 bucket_value(__u64 ns, __u32 unit_ns, __u32 shift)
+static inline __attribute__((always_inline)) __u64 bucket_value(__u64 ns, __u32 unit_ns,
+								__u32 shift)
 {
 	return ns >> (64 - shift - 1) ? ns / unit_ns << shift : (ns << shift) / unit_ns;
 }

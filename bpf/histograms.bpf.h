@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Gathers times in series, each a histogram with exact count, total, minimum and maximum. The includer
- * defines SERIES_KEY, the type of a series' key. It must have no padding, because keys are compared by all
- * their bytes. Then a time is added by
+ * Gathers times in series, each a histogram with exact count, total, minimum and maximum. The
+ * includer defines SERIES_KEY, the type of a series' key. It must have no padding, because keys are
+ * compared by all their bytes. Then a time is added by
  *
  *   series_add(series_slot(series_of(&key)), ns, 0, 0, 0)
  *
- * All values are per CPU and written with preemption off (preemption.bpf.h). An interrupt may come, and add a value, too: sums
- * are added to at once, so that no update is lost.
+ * All values are per CPU and written with preemption off (preemption.bpf.h). An interrupt may come,
+ * and add a value, too: sums are added to at once, so that no update is lost.
  */
 #ifndef EHPERF_HISTOGRAMS_BPF_H
 #define EHPERF_HISTOGRAMS_BPF_H
@@ -16,16 +16,17 @@
 #include "histogram_bucket.h"
 #include "histograms_abi.h"
 
-const volatile __u32 unit_ns = 1000, unit_shift = 10;	/* for bucket_value() */
+const volatile __u32 unit_ns = 1000, unit_shift = 10; /* for bucket_value() */
 
 /*
- * HISTOGRAMS_TURN says which of a series' two slots is filled. User space changes it, and then waits for a
- * grace period, by an update of `grace`, until no program runs that may have read the old turn.
+ * HISTOGRAMS_TURN says which of a series' two slots is filled. User space changes it, and then
+ * waits for a grace period, by an update of `grace`, until no program runs that may have read the
+ * old turn.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, NR_HISTOGRAMS_CONTROLS);
-	__type(key, __u32);	/* HISTOGRAMS_* */
+	__type(key, __u32); /* HISTOGRAMS_* */
 	__type(value, __u64);
 } histograms SEC(".maps");
 
@@ -33,30 +34,31 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__array(values, struct {
-		__uint(type, BPF_MAP_TYPE_ARRAY);
-		__uint(max_entries, 1);
-		__type(key, __u32);
-		__type(value, __u32);
-	});
+	__array(
+		values, struct {
+			__uint(type, BPF_MAP_TYPE_ARRAY);
+			__uint(max_entries, 1);
+			__type(key, __u32);
+			__type(value, __u32);
+		});
 } grace SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MAX_SERIES);
 	__type(key, SERIES_KEY);
-	__type(value, __u32);	/* its number */
+	__type(value, __u32); /* its number */
 } series SEC(".maps");
 
 /*
- * Those with values for each CPU are plain arrays, libcommon/bpf/histograms.c makes them large enough: the
- * kernel takes most of a tenth of a second to allocate as many per-CPU values.
+ * Those with values for each CPU are plain arrays, libcommon/bpf/histograms.c makes them large
+ * enough: the kernel takes most of a tenth of a second to allocate as many per-CPU values.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, NR_SLOTS);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__type(key, __u32);	/* CPU * NR_SLOTS + SLOT() */
+	__type(key, __u32); /* CPU * NR_SLOTS + SLOT() */
 	__type(value, struct series_stats);
 } series_stats SEC(".maps");
 
@@ -64,14 +66,14 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, NR_BUCKET_COUNTS);
 	__type(key, struct bucket_key);
-	__type(value, __u32);	/* its number */
+	__type(value, __u32); /* its number */
 } buckets SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, NR_BUCKET_COUNTS);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__type(key, __u32);	/* CPU * NR_BUCKET_COUNTS + number */
+	__type(key, __u32); /* CPU * NR_BUCKET_COUNTS + number */
 	__type(value, __u64);
 } bucket_counts SEC(".maps");
 
@@ -101,15 +103,15 @@ static __always_inline __u32 series_of(const SERIES_KEY *key)
 	new = new_series();
 	if (new == REST_SERIES)
 		return REST_SERIES;
-	bpf_map_update_elem(&series, key, &new, BPF_NOEXIST);	/* another CPU may be first */
+	bpf_map_update_elem(&series, key, &new, BPF_NOEXIST); /* another CPU may be first */
 	number = bpf_map_lookup_elem(&series, key);
 	return number ? *number : REST_SERIES;
 }
 
 /*
- * bucket_of() as a global function, whose argument the verifier knows nothing about. When inlined, it knows
- * that the lower bits of what bucket_value() has shifted are 0, and derives empty ranges from some
- * comparisons in bucket_of(): 6.17 and 6.18 WARN about that, if they are built to.
+ * bucket_of() as a global function, whose argument the verifier knows nothing about. When inlined,
+ * it knows that the lower bits of what bucket_value() has shifted are 0, and derives empty ranges
+ * from some comparisons in bucket_of(): 6.17 and 6.18 WARN about that, if they are built to.
  */
 __noinline __u32 bucket_of_value(__u64 value)
 {
@@ -128,7 +130,7 @@ static __always_inline __u32 *new_bucket(const struct bucket_key *key)
 	if (before >= MAX_BUCKETS)
 		return NULL;
 	number = turn * MAX_BUCKETS + before;
-	bpf_map_update_elem(&buckets, key, &number, BPF_NOEXIST);	/* another CPU may be first */
+	bpf_map_update_elem(&buckets, key, &number, BPF_NOEXIST); /* another CPU may be first */
 	return bpf_map_lookup_elem(&buckets, key);
 }
 
@@ -150,8 +152,8 @@ static __always_inline bool count_in_bucket(__u32 slot, __u32 bucket)
 }
 
 /*
- * The slot of a series that is filled now. Get it once for values that belong together: it may change at any
- * time.
+ * The slot of a series that is filled now. Get it once for values that belong together: it may
+ * change at any time.
  */
 static __always_inline __u32 series_slot(__u32 number)
 {
@@ -163,8 +165,8 @@ static __always_inline __u32 series_slot(__u32 number)
 /*
  * Adds a value to this slot: latency_ns, of which the others are parts. error: 0 or an errno
  */
-static __always_inline void series_add(__u32 slot, __u64 latency_ns, __u64 blocked_ns, __u64 waiting_ns,
-				       __u32 error)
+static __always_inline void series_add(__u32 slot, __u64 latency_ns, __u64 blocked_ns,
+				       __u64 waiting_ns, __u32 error)
 {
 	__u32 at = bpf_get_smp_processor_id() * NR_SLOTS + slot;
 	struct series_stats *s = bpf_map_lookup_elem(&series_stats, &at);

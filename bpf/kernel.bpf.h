@@ -9,12 +9,12 @@
 #include <bpf/bpf_tracing.h>
 
 /* the type of a map with one value for each CPU, at key 0 */
-#define ONE_PER_CPU(value_type)				\
-	struct {					\
-		__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);	\
-		__uint(max_entries, 1);			\
-		__type(key, __u32);			\
-		__type(value, value_type);		\
+#define ONE_PER_CPU(value_type)                          \
+	struct {                                         \
+		__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY); \
+		__uint(max_entries, 1);                  \
+		__type(key, __u32);                      \
+		__type(value, value_type);               \
 	}
 
 /* the word at this address of the running process's memory; 0 also if it cannot be read */

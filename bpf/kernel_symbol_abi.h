@@ -4,11 +4,18 @@
 
 #include <linux/types.h>
 
-/* set by user space: a kernel address, or a symbol's name and 0 up to the end of .text; and the program's answer */
+/*
+ * set by user space: a kernel address, or a symbol's name and 0 up to the end of .text; and the
+ * program's answer
+ */
 struct kernel_symbol_asked {
 	__u64 address;
-	__u64 schedules;	/* 1: it is in a function of the scheduler, such as schedule(); not of a symbol */
-	char text[640];		/* as %pS of printk-formats.rst: "symbol+0x1/0x2 [module]", or "0x123": it is in no symbol */
+	/* 1: it is in a function of the scheduler, such as schedule(); not of a symbol */
+	__u64 schedules;
+	/*
+	 * as %pS of printk-formats.rst: "symbol+0x1/0x2 [module]", or "0x123": it is in no symbol
+	 */
+	char text[640];
 };
 
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel's types, as far as programs here use them: each struct has the members that are read, in any order.
- * When libbpf loads a program, it looks up structs, members and enumerators by name in the running kernel's BTF, and
- * puts their real places, sizes and values into the program (CO-RE). So a build needs no kernel's BTF.
+ * The kernel's types, as far as programs here use them: each struct has the members that are read,
+ * in any order. When libbpf loads a program, it looks up structs, members and enumerators by name
+ * in the running kernel's BTF, and puts their real places, sizes and values into the program
+ * (CO-RE). So a build needs no kernel's BTF.
  *
- * bpf_core_field_exists() asks for a member that only some kernels have. A header that needs another declaration of a
- * type adds ___ and a word to its name, like orc_entry___any: libbpf ignores these.
+ * bpf_core_field_exists() asks for a member that only some kernels have. A header that needs
+ * another declaration of a type adds ___ and a word to its name, like orc_entry___any: libbpf
+ * ignores these.
  */
 #ifndef EHPERF_KERNEL_TYPES_H
 #define EHPERF_KERNEL_TYPES_H
@@ -14,10 +16,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* tells bpf_tracing.h that struct pt_regs has the kernel's names of registers, and not user space's */
+/*
+ * tells bpf_tracing.h that struct pt_regs has the kernel's names of registers, and not user space's
+ */
 #define __VMLINUX_H__
 
-#pragma clang attribute push (__attribute__((preserve_access_index)), apply_to = record)
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 /* ---- registers, and the contexts that programs are called with ---- */
 
@@ -34,7 +38,7 @@ struct bpf_iter_meta {
 };
 
 struct seq_file {
-	size_t size, count;	/* of the buffer; and what is used of it */
+	size_t size, count; /* of the buffer; and what is used of it */
 };
 
 /* ---- tasks ---- */
@@ -47,7 +51,7 @@ struct upid {
 
 struct pid {
 	unsigned int level;
-	struct upid numbers[];	/* from the first namespace's, level 0, on */
+	struct upid numbers[]; /* from the first namespace's, level 0, on */
 };
 
 /* what the threads of a process share */
@@ -56,9 +60,9 @@ struct signal_struct {
 };
 
 struct thread_info {
-	unsigned long flags;	/* TIF_... */
+	unsigned long flags; /* TIF_... */
 	__u32 cpu;
-	__u32 status;	/* TS_..., of x86 alone */
+	__u32 status; /* TS_..., of x86 alone */
 };
 
 /* the scheduler's account of a task */
@@ -68,7 +72,7 @@ struct sched_entity {
 };
 
 struct cfs_rq {
-	struct rq *rq;	/* with CONFIG_FAIR_GROUP_SCHED */
+	struct rq *rq; /* with CONFIG_FAIR_GROUP_SCHED */
 };
 
 struct rq {
@@ -87,31 +91,31 @@ struct cred {
 };
 
 struct task_struct {
-	int pid, tgid;			/* user space's tid and pid */
+	int pid, tgid; /* user space's tid and pid */
 	struct pid *thread_pid;
 	struct task_struct *group_leader, *real_parent;
 	struct signal_struct *signal;
 	const struct cred *real_cred;
 	char comm[16];
-	unsigned int flags;		/* PF_... */
+	unsigned int flags; /* PF_... */
 	__u64 start_boottime;
-	__u64 self_exec_id;		/* how often it has executed a program */
-	struct completion *vfork_done;	/* NULL: its parent does not wait for it in vfork() */
-	void *stack;			/* the kernel's: its lowest byte */
+	__u64 self_exec_id;            /* how often it has executed a program */
+	struct completion *vfork_done; /* NULL: its parent does not wait for it in vfork() */
+	void *stack;                   /* the kernel's: its lowest byte */
 	struct mm_struct *mm;
 	struct files_struct *files;
 	struct css_set *cgroups;
 	struct thread_info thread_info;
 	struct thread_struct thread;
 
-	unsigned int __state;		/* TASK_... */
+	unsigned int __state; /* TASK_... */
 	int exit_state;
 	int on_cpu;
 	struct sched_entity se;
 	struct sched_info sched_info;
 
-	struct uprobe_task *utask;	/* with CONFIG_UPROBES */
-	struct bpf_local_storage *bpf_storage;	/* NULL: no program keeps a value for it */
+	struct uprobe_task *utask;             /* with CONFIG_UPROBES */
+	struct bpf_local_storage *bpf_storage; /* NULL: no program keeps a value for it */
 };
 
 /* ---- memory, and what uprobes do in it ---- */
@@ -152,13 +156,13 @@ struct return_instance {
 /* ---- cgroups ---- */
 
 struct css_set {
-	struct cgroup *dfl_cgrp;	/* in the v2 hierarchy */
+	struct cgroup *dfl_cgrp; /* in the v2 hierarchy */
 };
 
 struct cgroup {
 	struct kernfs_node *kn;
 	int level;
-	struct cgroup *ancestors[];	/* from the root on to the cgroup itself */
+	struct cgroup *ancestors[]; /* from the root on to the cgroup itself */
 };
 
 struct kernfs_node {
@@ -195,7 +199,7 @@ struct bvec_iter {
 
 struct bio {
 	struct block_device *bi_bdev;
-	__u32 bi_opf;		/* an operation and bits of enum req_flag_bits */
+	__u32 bi_opf; /* an operation and bits of enum req_flag_bits */
 	__u8 bi_status;
 	struct bvec_iter bi_iter;
 };
@@ -204,8 +208,8 @@ struct request {
 	struct request_queue *q;
 	struct block_device *part;
 	struct bio *bio;
-	__u32 cmd_flags;	/* as bi_opf */
-	__u32 rq_flags;		/* bits of enum rqf_flags */
+	__u32 cmd_flags; /* as bi_opf */
+	__u32 rq_flags;  /* bits of enum rqf_flags */
 	unsigned int __data_len;
 	__u64 start_time_ns;
 };
@@ -229,11 +233,11 @@ enum rqf_flags {
 
 struct request_queue {
 	struct gendisk *disk;
-	const struct blk_mq_ops *mq_ops;	/* NULL: the disk takes bios, and has no requests */
+	const struct blk_mq_ops *mq_ops; /* NULL: the disk takes bios, and has no requests */
 };
 
 struct gendisk {
-	struct block_device *part0;	/* the whole disk */
+	struct block_device *part0; /* the whole disk */
 	struct request_queue *queue;
 };
 

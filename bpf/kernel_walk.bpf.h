@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel stack of a task that is leaving the CPU, or is waking another, unwound from the tracepoint in
- * __schedule() or try_to_wake_up() by the kernel's own ORC tables. The result is that of bpf_get_stack() in a
- * tenth of its time, because the ORC entry of each return address is looked up once and cached.
+ * The kernel stack of a task that is leaving the CPU, or is waking another, unwound from the
+ * tracepoint in __schedule() or try_to_wake_up() by the kernel's own ORC tables. The result is that
+ * of bpf_get_stack() in a tenth of its time, because the ORC entry of each return address is looked
+ * up once and cached.
  *
- * bpf_get_stack() takes unusual stacks (with frames in modules, interrupts, hooked returns), and at first all stacks, until
- * this walk has had the same result KERNEL_WALK_TRUSTED times. Until then, a difference means that it starts at the wrong place,
- * which is looked for again. Afterwards every COMPARE_EVERYth stack is taken in both ways, and one difference ends its use.
+ * bpf_get_stack() takes unusual stacks (with frames in modules, interrupts, hooked returns), and at
+ * first all stacks, until this walk has had the same result KERNEL_WALK_TRUSTED times. Until then,
+ * a difference means that it starts at the wrong place, which is looked for again. Afterwards every
+ * COMPARE_EVERYth stack is taken in both ways, and one difference ends its use.
  *
  * See arch/x86/include/asm/orc_types.h and unwind_next_frame() in arch/x86/kernel/unwind_orc.c.
  */
@@ -27,26 +29,27 @@ struct orc_entry___any {
 } __attribute__((packed, preserve_access_index));
 
 /* For a kernel without ORC types, all that uses them is dead code to the verifier. */
-#define HAS_ORC		(bpf_core_type_exists(struct orc_entry___any) && layout.nr_orc)
+#define HAS_ORC (bpf_core_type_exists(struct orc_entry___any) && layout.nr_orc)
 
-#define ORC_BYTES	6
+#define ORC_BYTES         6
 #define ORC_REG_UNDEFINED 0
-#define ORC_REG_BP	4
+#define ORC_REG_BP        4
 /* other numbers changed in 7.1, and no type tells: see learn_orc_sp() */
 __u32 orc_sp;
 /*
- * values of .type up to 6.3, where .end exists: CALL, REGS; from 6.4 on: UNDEFINED, END_OF_STACK, CALL, REGS
+ * values of .type up to 6.3, where .end exists: CALL, REGS; from 6.4 on: UNDEFINED, END_OF_STACK,
+ * CALL, REGS
  */
-#define ORC_CALL	(bpf_core_field_exists(struct orc_entry___any, end) ? 0 : 2)
-#define ORC_REGS	(bpf_core_field_exists(struct orc_entry___any, end) ? 1 : 3)
-#define ORC_END		1
+#define ORC_CALL (bpf_core_field_exists(struct orc_entry___any, end) ? 0 : 2)
+#define ORC_REGS (bpf_core_field_exists(struct orc_entry___any, end) ? 1 : 3)
+#define ORC_END  1
 
 enum { KERNEL_ODD, KERNEL_SP, KERNEL_BP, KERNEL_REGS, KERNEL_END };
 struct kernel_rule {
 	__s16 cfa_offset, bp_offset;
 	__u8 kind;
 	__u8 restores_bp;
-	__u8 interrupt;		/* the frame of an interrupt's entry */
+	__u8 interrupt; /* the frame of an interrupt's entry */
 	__u8 pad;
 };
 
@@ -54,51 +57,54 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 16384);
-	__type(key, __u64);	/* return address */
+	__type(key, __u64); /* return address */
 	__type(value, struct kernel_rule);
 } kernel_rules SEC(".maps");
 
 /*
- * the rules that this CPU has used last, each where its return address belongs: a lookup in a hash costs
- * more than a step
+ * the rules that this CPU has used last, each where its return address belongs: a lookup in a hash
+ * costs more than a step
  */
-#define RECENT_RULES		512
+#define RECENT_RULES 512
 struct recent_rule {
 	__u64 ip;
 	struct kernel_rule rule;
 };
 
-#define RECENT_PLACE(ip)	MASKED((ip) ^ (ip) >> 9, RECENT_RULES - 1)
+#define RECENT_PLACE(ip) MASKED((ip) ^ (ip) >> 9, RECENT_RULES - 1)
 
-#define KERNEL_WORDS		512
-#define MAX_KERNEL_WALK		64
-#define CALIBRATION_WORDS	80
-#define COMPARE_EVERY		1024
+#define KERNEL_WORDS      512
+#define MAX_KERNEL_WALK   64
+#define CALIBRATION_WORDS 80
+#define COMPARE_EVERY     1024
 
 /*
- * Where a walk starts, found by calibrate(). .ip: the address to which the tracepoint returns in the function. .word: the place of
- * that address on the stack, in words; word 0 is BELOW_CONTEXT bytes below the program's context. .bp_word: the place of the
- * function's rbp, which one of the functions between it and the program has saved; 0: not found. .frames_above: how many frames
- * there are from the program's to the function's, the program and bpf_trace_run4(); one more if another tracer uses the tracepoint,
- * too, and .walks starts at 0 again. .walks: how many results equalled bpf_get_stack()'s so far, or NEVER_TRUSTED. .trusted: how
- * often that has been enough. .failed: how often the places that calibrate() had found were wrong: a word below the stack's end
+ * Where a walk starts, found by calibrate(). .ip: the address to which the tracepoint returns in
+ * the function. .word: the place of that address on the stack, in words; word 0 is BELOW_CONTEXT
+ * bytes below the program's context. .bp_word: the place of the function's rbp, which one of the
+ * functions between it and the program has saved; 0: not found. .frames_above: how many frames
+ * there are from the program's to the function's, the program and bpf_trace_run4(); one more if
+ * another tracer uses the tracepoint, too, and .walks starts at 0 again. .walks: how many results
+ * equalled bpf_get_stack()'s so far, or NEVER_TRUSTED. .trusted: how often that has been enough.
+ * .failed: how often the places that calibrate() had found were wrong: a word below the stack's end
  * may have been left there by an earlier call
  */
 SEC(".data.starts")
 struct kernel_start starts[NR_KERNEL_STARTS] = { { .frames_above = 2 }, { .frames_above = 2 } };
-#define BELOW_CONTEXT	256
-#define NEVER_TRUSTED (~0U)	/* one of the results differed, of this many calibrations or after it was trusted */
+#define BELOW_CONTEXT 256
+/* one of the results differed, of this many calibrations or after it was trusted */
+#define NEVER_TRUSTED    (~0U)
 #define MAX_CALIBRATIONS 8
 
 struct kernel_walk {
-	__u64 from, top;	/* the part of the stack that is read: up to the saved user registers */
-	__u64 ip, at, bp;	/* a return address, the end of the word it lies in, and rbp */
-	bool bp_known, done;	/* done: the walk has reached the outermost frame */
-	__u32 start;		/* enum kernel_start_of */
-	__u32 nr;		/* trusted walks on this CPU */
+	__u64 from, top;  /* the part of the stack that is read: up to the saved user registers */
+	__u64 ip, at, bp; /* a return address, the end of the word it lies in, and rbp */
+	bool bp_known, done; /* done: the walk has reached the outermost frame */
+	__u32 start;         /* enum kernel_start_of */
+	__u32 nr;            /* trusted walks on this CPU */
 	__u32 orc_at, nr_orcs;
 	__u64 orc[2];
-	__u64 expected_ip[2];	/* bpf_get_stack()'s first two frames */
+	__u64 expected_ip[2]; /* bpf_get_stack()'s first two frames */
 	__u32 ip_word, bp_word;
 	__u64 words[KERNEL_WORDS];
 	struct recent_rule recent[RECENT_RULES];
@@ -153,7 +159,8 @@ static __always_inline bool enters_interrupt(__u64 ip)
 
 static __always_inline __u8 kind_of_orc(const struct orc_entry___any *orc, bool keeps_bp)
 {
-	__u32 sp_reg = BPF_CORE_READ_BITFIELD(orc, sp_reg), type = BPF_CORE_READ_BITFIELD(orc, type);
+	__u32 sp_reg = BPF_CORE_READ_BITFIELD(orc, sp_reg),
+	      type = BPF_CORE_READ_BITFIELD(orc, type);
 
 	if (bpf_core_field_exists(orc->end) ? BPF_CORE_READ_BITFIELD(orc, end) : type == ORC_END)
 		return KERNEL_END;
@@ -180,13 +187,18 @@ static __always_inline void make_rule(struct kernel_walk *w, struct kernel_rule 
 	rule->cfa_offset = orc->sp_offset;
 	rule->bp_offset = orc->bp_offset;
 	/* only what is saved below the CFA has an offset */
-	rule->restores_bp = BPF_CORE_READ_BITFIELD(orc, bp_reg) != ORC_REG_UNDEFINED && rule->bp_offset;
+	rule->restores_bp =
+		BPF_CORE_READ_BITFIELD(orc, bp_reg) != ORC_REG_UNDEFINED && rule->bp_offset;
 	barrier();
-	rule->kind = kind_of_orc(orc, AGAIN(rule->restores_bp) ||
-					      BPF_CORE_READ_BITFIELD(orc, bp_reg) == ORC_REG_UNDEFINED);
+	rule->kind =
+		kind_of_orc(orc, AGAIN(rule->restores_bp) ||
+					 BPF_CORE_READ_BITFIELD(orc, bp_reg) == ORC_REG_UNDEFINED);
 }
 
-/* Puts the rule of w->ip into its place among the recent ones. A global function, as walk_kernel() is. */
+/*
+ * Puts the rule of w->ip into its place among the recent ones. A global function, as walk_kernel()
+ * is.
+ */
 __noinline int find_rule_of(struct kernel_walk *w)
 {
 	struct kernel_rule *known, rule;
@@ -232,7 +244,7 @@ __noinline int walk_kernel_frame(struct kernel_walk *w)
 		find_rule_of(w);
 	rule = &recent->rule;
 	if (rule->interrupt && w->start == START_AT_WAKING)
-		return 1;	/* wakers.bpf.h wants to know */
+		return 1; /* wakers.bpf.h wants to know */
 	if (AGAIN(rule->kind) == KERNEL_END ||
 	    (AGAIN(rule->kind) == KERNEL_REGS && w->at + AGAIN(rule->cfa_offset) == w->top)) {
 		w->done = true;
@@ -256,7 +268,7 @@ __noinline int walk_kernel_frame(struct kernel_walk *w)
 	return 0;
 }
 
-#define FRAMES_A_TURN 8	/* a turn of bpf_loop() costs a call, too */
+#define FRAMES_A_TURN 8 /* a turn of bpf_loop() costs a call, too */
 
 static long walk_kernel_next(__u32 i, struct kernel_walk **ctx)
 {
@@ -268,8 +280,9 @@ static long walk_kernel_next(__u32 i, struct kernel_walk **ctx)
 }
 
 /*
- * Unwinds from w->start's function on into w->stack, with the same frames as bpf_get_stack(). True if it
- * reached the outermost frame. A global function: verified once, and not for each path through its caller.
+ * Unwinds from w->start's function on into w->stack, with the same frames as bpf_get_stack(). True
+ * if it reached the outermost frame. A global function: verified once, and not for each path
+ * through its caller.
  */
 __noinline int walk_kernel(struct kernel_walk *w)
 {
@@ -304,13 +317,14 @@ __noinline int walk_kernel(struct kernel_walk *w)
 #define MAX_SCHEDULER_FRAMES 8
 
 /*
- * The frames that bpf_get_task_stack() leaves out of the stack of a task that is off the CPU: those of the scheduler's functions,
- * from __schedule() on. Walks from w->from, where __switch_to_asm() has left the task's registers, up to the return address
- * `until`. How many frames are in w->stack now; 0: it is not on the way. A global function, as walk_kernel() is.
+ * The frames that bpf_get_task_stack() leaves out of the stack of a task that is off the CPU: those
+ * of the scheduler's functions, from __schedule() on. Walks from w->from, where __switch_to_asm()
+ * has left the task's registers, up to the return address `until`. How many frames are in w->stack
+ * now; 0: it is not on the way. A global function, as walk_kernel() is.
  */
 VERIFIED_ONCE __u32 walk_scheduler(struct kernel_walk *w, __u64 until)
 {
-	enum { BP = 5, RETURN_ADDRESS = 6 };	/* words of struct inactive_task_frame */
+	enum { BP = 5, RETURN_ADDRESS = 6 }; /* words of struct inactive_task_frame */
 	__u64 bytes;
 	__u32 i;
 
@@ -346,8 +360,8 @@ static long calibrate_word(__u32 i, struct kernel_walk **ctx)
 		w->ip_word = i;
 		return 1;
 	}
-	if (word > w->from && word < w->top && !bpf_probe_read_kernel(&ip, sizeof(ip), (void *)(word + 8)) &&
-	    ip == w->expected_ip[1])
+	if (word > w->from && word < w->top &&
+	    !bpf_probe_read_kernel(&ip, sizeof(ip), (void *)(word + 8)) && ip == w->expected_ip[1])
 		w->bp_word = i;
 	return 0;
 }
@@ -360,8 +374,8 @@ static __always_inline void calibration_failed(struct kernel_start *start)
 }
 
 /*
- * Looks for both words, given what bpf_get_stack() says: the return address, and what leads to the caller's.
- * A global function, as walk_kernel() is.
+ * Looks for both words, given what bpf_get_stack() says: the return address, and what leads to the
+ * caller's. A global function, as walk_kernel() is.
  */
 __noinline int calibrate(struct kernel_walk *w, const struct kernel_stack *expected)
 {
@@ -383,7 +397,10 @@ __noinline int calibrate(struct kernel_walk *w, const struct kernel_stack *expec
 	return 0;
 }
 
-/* Compares the walk's result with bpf_get_stack()'s; calibrates if there has been no successful walk yet. */
+/*
+ * Compares the walk's result with bpf_get_stack()'s; calibrates if there has been no successful
+ * walk yet.
+ */
 VERIFIED_ONCE int learn(struct kernel_walk *w, const struct kernel_stack *expected)
 {
 	struct kernel_start *start;
@@ -408,7 +425,8 @@ VERIFIED_ONCE int learn(struct kernel_walk *w, const struct kernel_stack *expect
 
 static __always_inline bool is_in(enum kernel_start_of of, __u64 ip)
 {
-	return !layout.starts[of].end || (ip > layout.starts[of].begin && ip <= layout.starts[of].end);
+	return !layout.starts[of].end ||
+	       (ip > layout.starts[of].begin && ip <= layout.starts[of].end);
 }
 
 /* which of the first frames is the function's; 8: none of them */
@@ -425,10 +443,12 @@ VERIFIED_ONCE __u32 find_start(const struct kernel_stack *k, enum kernel_start_o
 }
 
 /*
- * bpf_get_stack() from the function on. How many frames lie above that depends on whether other tracers use
- * the tracepoint, which may change at any time. The result in bytes, or 0 or less on failure
+ * bpf_get_stack() from the function on. How many frames lie above that depends on whether other
+ * tracers use the tracepoint, which may change at any time. The result in bytes, or 0 or less on
+ * failure
  */
-static __always_inline long get_stack_from(enum kernel_start_of of, void *ctx, struct kernel_stack *k)
+static __always_inline long get_stack_from(enum kernel_start_of of, void *ctx,
+					   struct kernel_stack *k)
 {
 	struct kernel_start *start = &starts[of];
 	long bytes = bpf_get_stack(ctx, k->frames, MAX_KERNEL_DEPTH * 8, start->frames_above & 7);
@@ -445,11 +465,11 @@ static __always_inline long get_stack_from(enum kernel_start_of of, void *ctx, s
 }
 
 /*
- * Sends the stack of the running task from one of the two tracepoints on by the tables alone: its ID, or 0 if
- * this walk is not trusted yet, or did not reach the outermost frame
+ * Sends the stack of the running task from one of the two tracepoints on by the tables alone: its
+ * ID, or 0 if this walk is not trusted yet, or did not reach the outermost frame
  */
-static __always_inline __u64 send_walked(enum kernel_start_of of, void *ctx, struct task_struct *task,
-					 struct stack_stats *stats)
+static __always_inline __u64 send_walked(enum kernel_start_of of, void *ctx,
+					 struct task_struct *task, struct stack_stats *stats)
 {
 	struct kernel_start *start = &starts[of];
 	__u32 zero = 0;
@@ -464,8 +484,9 @@ static __always_inline __u64 send_walked(enum kernel_start_of of, void *ctx, str
 		return 0;
 	w->from = (__u64)ctx - BELOW_CONTEXT;
 	w->top = (__u64)bpf_task_pt_regs(task);
-	barrier();	/* from here on, both are numbers for the verifier, no longer pointers */
-	if (!start->ip || !walk_kernel(w) || start->walks < KERNEL_WALK_TRUSTED || !(++w->nr % COMPARE_EVERY))
+	barrier(); /* from here on, both are numbers for the verifier, no longer pointers */
+	if (!start->ip || !walk_kernel(w) || start->walks < KERNEL_WALK_TRUSTED ||
+	    !(++w->nr % COMPARE_EVERY))
 		return 0;
 	bytes = w->stack.stack.nr_frames * 8ULL;
 	barrier_var(bytes);
@@ -473,13 +494,17 @@ static __always_inline __u64 send_walked(enum kernel_start_of of, void *ctx, str
 		return 0;
 	w->stack.stack.kind = RECORD_KERNEL_STACK;
 	w->stack.stack.uid = task_uid(task);
-	send_stack(w->stack.stack.id, &w->stack, bytes, MAX_KERNEL_WALK * 8, BPF_RB_NO_WAKEUP, stats);
+	send_stack(w->stack.stack.id, &w->stack, bytes, MAX_KERNEL_WALK * 8, BPF_RB_NO_WAKEUP,
+		   stats);
 	return w->stack.stack.id;
 }
 
-/* Sends what get_stack_from() has put into k, after send_walked() has returned 0, and learns from it. */
-static __always_inline __u64 send_unwound(enum kernel_start_of of, struct kernel_stack *k, long bytes,
-					  struct stack_stats *stats)
+/*
+ * Sends what get_stack_from() has put into k, after send_walked() has returned 0, and learns from
+ * it.
+ */
+static __always_inline __u64 send_unwound(enum kernel_start_of of, struct kernel_stack *k,
+					  long bytes, struct stack_stats *stats)
 {
 	struct kernel_start *start = &starts[of];
 	__u32 zero = 0;

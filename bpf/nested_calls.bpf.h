@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Calls of functions that may call each other and themselves, and that may never return: longjmp(), an exception, or another
- * context of the thread may remove their stack. Entries and returns are paired by the stack pointer at the function's first
- * instruction (the slot: there x86 has the return address, which the return takes off the stack). A call has ended, whatever its
- * return, once a function is entered further up in the same stack.
+ * Calls of functions that may call each other and themselves, and that may never return: longjmp(),
+ * an exception, or another context of the thread may remove their stack. Entries and returns are
+ * paired by the stack pointer at the function's first instruction (the slot: there x86 has the
+ * return address, which the return takes off the stack). A call has ended, whatever its return,
+ * once a function is entered further up in the same stack.
  *
- * The outermost call of a thread is timed by timed_calls.bpf.h, with its stacks; those within it by the
- * same thread's times, as differences.
+ * The outermost call of a thread is timed by timed_calls.bpf.h, with its stacks; those within it by
+ * the same thread's times, as differences.
  *
  *   entry:	nested_enter(task, slot, chained, &key)
  *   return:	nested_return(task, slot, function, now_ns, others)
@@ -19,12 +20,12 @@
 #include "nested_calls_abi.h"
 #include "timed_calls.bpf.h"
 
-const volatile bool kernel_calls;	/* set before loading: the functions are the kernel's */
+const volatile bool kernel_calls; /* set before loading: the functions are the kernel's */
 
 struct nested_call {
 	__u64 slot;
 	__u64 start_ns;
-	__u64 blocked_ns, waiting_ns;	/* of the outermost call, when this one began */
+	__u64 blocked_ns, waiting_ns; /* of the outermost call, when this one began */
 	__u32 function;
 	__u32 pad;
 };
@@ -32,7 +33,7 @@ struct nested_call {
 struct nested_calls {
 	__u32 nr;
 	__u32 pad;
-	struct nested_call calls[MAX_NESTED_CALLS];	/* calls[0] is the outermost one */
+	struct nested_call calls[MAX_NESTED_CALLS]; /* calls[0] is the outermost one */
 };
 
 struct {
@@ -55,7 +56,7 @@ static __always_inline struct nested_counts *own_nested_counts(void)
 
 /* Takes away calls that never returned: all but the first `nr` ones. */
 static __always_inline void drop_to(struct nested_calls *n, struct timed_call *outermost, __u32 nr,
-				     struct nested_counts *counts)
+				    struct nested_counts *counts)
 {
 	if (n->nr <= nr)
 		return;
@@ -67,13 +68,16 @@ static __always_inline void drop_to(struct nested_calls *n, struct timed_call *o
 		outermost->nested = nr - 1;
 }
 
-/* A search from the innermost call outwards. For bpf_loop(), because the verifier would follow 64 turns. */
+/*
+ * A search from the innermost call outwards. For bpf_loop(), because the verifier would follow 64
+ * turns.
+ */
 struct nested_search {
 	const struct nested_calls *in;
-	__u32 nr;		/* calls up to the one that is looked at */
+	__u32 nr; /* calls up to the one that is looked at */
 	__u32 function;
 	__u64 slot;
-	__u64 above;		/* bytes of the stack above the slot: calls in them are not left */
+	__u64 above; /* bytes of the stack above the slot: calls in them are not left */
 	bool chained;
 };
 
@@ -85,19 +89,21 @@ static __always_inline bool is_left(const struct nested_search *s)
 }
 
 /*
- * In the kernel, what runs on a task's own stack has no calls on any other: those of an interrupt, which has a stack of its own,
- * have ended. In an interrupt, nothing is known of the calls that it has interrupted.
+ * In the kernel, what runs on a task's own stack has no calls on any other: those of an interrupt,
+ * which has a stack of its own, have ended. In an interrupt, nothing is known of the calls that it
+ * has interrupted.
  */
 static __always_inline __u64 bytes_above(struct task_struct *task, __u64 slot)
 {
 	__u64 bottom, top = 0;
-	long regs;	/* at the top of the task's stack */
+	long regs; /* at the top of the task's stack */
 
 	if (!kernel_calls)
 		return 1ULL << 63;
 	bottom = (__u64)untrusted(task)->stack;
 	regs = bpf_task_pt_regs(task);
-	bpf_probe_read_kernel(&top, sizeof(top), &regs);	/* as a number, with which the verifier lets us compute */
+	/* as a number, with which the verifier lets us compute */
+	bpf_probe_read_kernel(&top, sizeof(top), &regs);
 	return slot >= bottom && slot < top ? top - slot : ~0ULL;
 }
 
@@ -109,11 +115,18 @@ static long skip_left(__u32 i, struct nested_search *s)
 	return 0;
 }
 
-/* how many calls are not left yet, when a function is entered with its return address in this slot */
-static __always_inline __u32 still_open(const struct nested_calls *n, struct task_struct *task, __u64 slot, bool chained)
+/*
+ * how many calls are not left yet, when a function is entered with its return address in this slot
+ */
+static __always_inline __u32 still_open(const struct nested_calls *n, struct task_struct *task,
+					__u64 slot, bool chained)
 {
 	struct nested_search s = {
-		.in = n, .nr = n->nr, .slot = slot, .above = bytes_above(task, slot), .chained = chained,
+		.in = n,
+		.nr = n->nr,
+		.slot = slot,
+		.above = bytes_above(task, slot),
+		.chained = chained,
 	};
 
 	if (s.nr && is_left(&s))
@@ -122,14 +135,16 @@ static __always_inline __u32 still_open(const struct nested_calls *n, struct tas
 }
 
 /*
- * key: of the call, complete. chained: the function was jumped to from one whose return is watched, too:
- * both will return to where the slot says.
+ * key: of the call, complete. chained: the function was jumped to from one whose return is watched,
+ * too: both will return to where the slot says.
  */
 static __always_inline void nested_enter(struct task_struct *task, __u64 slot, bool chained,
 					 const SERIES_KEY *key)
 {
-	struct nested_calls *n = bpf_task_storage_get(&nested_calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	struct timed_call *outermost = bpf_task_storage_get(&calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct nested_calls *n =
+		bpf_task_storage_get(&nested_calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct timed_call *outermost =
+		bpf_task_storage_get(&calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	struct nested_counts *nested_counts = own_nested_counts();
 	struct call_counts *counts = own_counts();
 	struct nested_call *call;
@@ -190,7 +205,8 @@ static long skip_others(__u32 i, struct nested_search *s)
 }
 
 /* the number of calls up to the one that returns; 0: its entry was not seen */
-static __always_inline __u32 find_returning(const struct nested_calls *n, __u64 slot, __u32 function)
+static __always_inline __u32 find_returning(const struct nested_calls *n, __u64 slot,
+					    __u32 function)
 {
 	struct nested_search s = { .in = n, .nr = n->nr, .slot = slot, .function = function };
 
@@ -205,24 +221,27 @@ static __always_inline bool is_too_deep(const struct nested_calls *n, __u64 slot
 	return n->nr >= MAX_NESTED_CALLS && slot < n->calls[MAX_NESTED_CALLS - 1].slot;
 }
 
-static __always_inline void finish_nested(const struct nested_call *call, struct timed_call *outermost,
-					  __u64 now_ns, struct task_struct *task)
+static __always_inline void finish_nested(const struct nested_call *call,
+					  struct timed_call *outermost, __u64 now_ns,
+					  struct task_struct *task)
 {
-	__u64 blocked_ns = outermost->blocked_ns - call->blocked_ns, waiting_ns = outermost->waiting_ns - call->waiting_ns;
+	__u64 blocked_ns = outermost->blocked_ns - call->blocked_ns,
+	      waiting_ns = outermost->waiting_ns - call->waiting_ns;
 	SERIES_KEY of = outermost->key, key = {};
 
 	of.function = call->function;
 	call_series(&of, &key, task);
-	series_add(series_slot(series_of(&key)), call_latency(now_ns - call->start_ns, blocked_ns + waiting_ns), blocked_ns,
+	series_add(series_slot(series_of(&key)),
+		   call_latency(now_ns - call->start_ns, blocked_ns + waiting_ns), blocked_ns,
 		   waiting_ns, 0);
 }
 
 /*
- * now_ns: when the function returned; others: other functions return there, too, so that this may not be the return of a call
- * that was entered. Call call_report() next.
+ * now_ns: when the function returned; others: other functions return there, too, so that this may
+ * not be the return of a call that was entered. Call call_report() next.
  */
-static __always_inline void nested_return(struct task_struct *task, __u64 slot, __u32 function, __u64 now_ns,
-					  bool others)
+static __always_inline void nested_return(struct task_struct *task, __u64 slot, __u32 function,
+					  __u64 now_ns, bool others)
 {
 	struct timed_call *outermost = call_in_flight(task);
 	struct nested_calls *n = bpf_task_storage_get(&nested_calls, task, NULL, 0);

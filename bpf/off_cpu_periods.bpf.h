@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Off-CPU periods: from the switch away from a thread to the switch back to it, each with the stacks that the
- * thread left the CPU with, and split at the wake-up (off_cpu.bpf.h).
+ * Off-CPU periods: from the switch away from a thread to the switch back to it, each with the
+ * stacks that the thread left the CPU with, and split at the wake-up (off_cpu.bpf.h).
  *
- * This header has the programs on the scheduler's tracepoints, which the tool attaches, and the task
- * iterators by which libcommon/bpf/off_cpu.c begins periods of threads that are off the CPU already. The
- * includer has an iterator that ends those that are still open, and defines what to do with a period that ends, as __always_inline functions:
+ * This header has the programs on the scheduler's tracepoints, which the tool attaches, and the
+ * task iterators by which libcommon/bpf/off_cpu.c begins periods of threads that are off the CPU
+ * already. The includer has an iterator that ends those that are still open, and defines what to do
+ * with a period that ends, as __always_inline functions:
  *
  *   bool period_counts(const struct stack_value *value);
  *     false: the period is filtered out. Not called for a period of which a part was reported
@@ -16,8 +17,9 @@
  *   void thread_ended(struct thread *thread, struct task_struct *task, __u64 now_ns);
  *     one that leaves the CPU for the last time
  *
- * Every measured thread has a task storage, which is created with the thread, or by the iterator. So one lookup says whether a
- * thread is measured, and no storage is created while the scheduler's locks are held.
+ * Every measured thread has a task storage, which is created with the thread, or by the iterator.
+ * So one lookup says whether a thread is measured, and no storage is created while the scheduler's
+ * locks are held.
  */
 #ifndef EHPERF_OFF_CPU_PERIODS_BPF_H
 #define EHPERF_OFF_CPU_PERIODS_BPF_H
@@ -30,21 +32,24 @@
 #include "task.bpf.h"
 #include "unwind.bpf.h"
 
-#define TASK_INTERRUPTIBLE	0x001
-#define TASK_STOPPED		0x004
-#define TASK_TRACED		0x008
-#define TASK_PARKED		0x040
-#define TASK_DEAD		0x080
-#define TASK_NOLOAD		0x400
-#define TASK_NEW		0x800
+#define TASK_INTERRUPTIBLE 0x001
+#define TASK_STOPPED       0x004
+#define TASK_TRACED        0x008
+#define TASK_PARKED        0x040
+#define TASK_DEAD          0x080
+#define TASK_NOLOAD        0x400
+#define TASK_NEW           0x800
 
 /* filters, of user and of kernel threads: 1 << enum thread_state; set before loading */
 const volatile __u32 wanted_states = ~0U, wanted_kernel_states = ~0U;
 
 /* ---- periods ---- */
 
-__u64 ended_ns;	/* when the measurement ended; 0: it has not */
-/* bpf_ktime_get_ns() less the scheduler's clock, for where a CPU's own is not at hand; 0: not known yet */
+__u64 ended_ns; /* when the measurement ended; 0: it has not */
+/*
+ * bpf_ktime_get_ns() less the scheduler's clock, for where a CPU's own is not at hand; 0: not known
+ * yet
+ */
 __u64 clock_lead;
 
 struct period {
@@ -53,28 +58,31 @@ struct period {
 };
 
 /*
- * If a thread left the CPU before the programs were attached, the iterator begin_periods writes its first
- * period into .first, while the thread may be switched in on another CPU. Whichever of the two sets .seen
- * first decides: BEGUN makes .first the thread's period, SEEN (a switch of this thread was seen) discards it.
+ * If a thread left the CPU before the programs were attached, the iterator begin_periods writes its
+ * first period into .first, while the thread may be switched in on another CPU. Whichever of the
+ * two sets .seen first decides: BEGUN makes .first the thread's period, SEEN (a switch of this
+ * thread was seen) discards it.
  */
 enum { NOT_SEEN, BEGUN, SEEN };
 struct thread {
 	struct period period, first;
-	__u64 waker;		/* wakers.bpf.h: the thread that is just waking it up; 0: none */
-	__u64 next_waker;	/* the waker of its next period, while its return from the last one is not known yet */
+	__u64 waker; /* wakers.bpf.h: the thread that is just waking it up; 0: none */
+	/* the waker of its next period, while its return from the last one is not known yet */
+	__u64 next_waker;
 	__u32 seen;
-	__u32 nr_ended;		/* periods, for includers that count them */
-	__u32 told;		/* for includers that send records of threads: which of them were sent */
+	__u32 nr_ended; /* periods, for includers that count them */
+	__u32 told;     /* for includers that send records of threads: which of them were sent */
 	/* with keys_apart: */
 	struct run {
-		__u64 from_ns;		/* 0: not known */
-		__u64 account_ns;	/* how long it had run by then, by the scheduler's account */
+		__u64 from_ns;    /* 0: not known */
+		__u64 account_ns; /* how long it had run by then, by the scheduler's account */
 	} run;
 	/*
-	 * of the last run: by how much the scheduler has counted too little of it; less than 0: too much
+	 * of the last run: by how much the scheduler has counted too little of it; less than 0: too
+	 * much
 	 */
 	__s64 taken_ns;
-	__u64 first_account_ns;		/* run.account_ns, if .first becomes the thread's period */
+	__u64 first_account_ns; /* run.account_ns, if .first becomes the thread's period */
 };
 
 struct {
@@ -85,14 +93,17 @@ struct {
 } threads SEC(".maps");
 
 static __always_inline bool period_counts(const struct stack_value *value);
-static __always_inline void period_ended(struct thread *thread, struct stack_key *key, __u64 left_ns,
-					 const struct stack_value *value, struct stack_stats *stats);
-static __always_inline bool thread_fits(struct thread *thread, struct task_struct *task, __u64 now_ns);
-static __always_inline void thread_ended(struct thread *thread, struct task_struct *task, __u64 now_ns);
+static __always_inline void period_ended(struct thread *thread, struct stack_key *key,
+					 __u64 left_ns, const struct stack_value *value,
+					 struct stack_stats *stats);
+static __always_inline bool thread_fits(struct thread *thread, struct task_struct *task,
+					__u64 now_ns);
+static __always_inline void thread_ended(struct thread *thread, struct task_struct *task,
+					 __u64 now_ns);
 
 static __always_inline __u32 state_of(__u32 state)
 {
-	__u32 found = THREAD_UNINTERRUPTIBLE;	/* also frozen, and waiting for an rtlock */
+	__u32 found = THREAD_UNINTERRUPTIBLE; /* also frozen, and waiting for an rtlock */
 
 	if (!state)
 		found = THREAD_RUNNABLE;
@@ -106,7 +117,7 @@ static __always_inline __u32 state_of(__u32 state)
 		found = THREAD_PARKED;
 	else if (state & TASK_NOLOAD)
 		found = THREAD_IDLE;
-	barrier_var(found);	/* so that the verifier does not follow a path for each state */
+	barrier_var(found); /* so that the verifier does not follow a path for each state */
 	return found;
 }
 
@@ -115,7 +126,8 @@ static __always_inline bool state_wanted(struct task_struct *task, __u32 state)
 	return (task->flags & PF_KTHREAD ? wanted_kernel_states : wanted_states) >> state & 1;
 }
 
-static __always_inline void name_thread(struct stack_key *key, struct task_struct *task, __u32 state)
+static __always_inline void name_thread(struct stack_key *key, struct task_struct *task,
+					__u32 state)
 {
 	key->user_stack = key->kernel_stack = key->waker = 0;
 	key->pid = task_user_pid(task);
@@ -129,15 +141,18 @@ static __always_inline void name_thread(struct stack_key *key, struct task_struc
 }
 
 /* The part of the period from from_ns on. False: the period is filtered out */
-static __always_inline bool take_part(const struct off_cpu *off, __u64 from_ns, __u64 until_ns, __u64 delays_ns,
-				      struct stack_value *value)
+static __always_inline bool take_part(const struct off_cpu *off, __u64 from_ns, __u64 until_ns,
+				      __u64 delays_ns, struct stack_value *value)
 {
 	value->count = 1;
 	off_cpu_part(off, from_ns, until_ns, delays_ns, &value->blocked_ns, &value->waiting_ns);
 	return from_ns != off->left_ns || period_counts(value);
 }
 
-/* Closes the period and returns what was not sent of it yet. False: none is open, or it is filtered out */
+/*
+ * Closes the period and returns what was not sent of it yet. False: none is open, or it is filtered
+ * out
+ */
 static __always_inline bool end_period(struct off_cpu *off, __u64 now_ns, __u64 delays_ns,
 				       struct stack_value *value)
 {
@@ -147,10 +162,10 @@ static __always_inline bool end_period(struct off_cpu *off, __u64 now_ns, __u64 
 }
 
 /*
- * Where a run begins and ends by the scheduler's account is not where the tracepoint is hit: its clock was
- * read before, often at the wake-up, and does not tick while the hypervisor (or, with
- * CONFIG_IRQ_TIME_ACCOUNTING, an interrupt) has the CPU. The account of a thread that is off the CPU is
- * complete.
+ * Where a run begins and ends by the scheduler's account is not where the tracepoint is hit: its
+ * clock was read before, often at the wake-up, and does not tick while the hypervisor (or, with
+ * CONFIG_IRQ_TIME_ACCOUNTING, an interrupt) has the CPU. The account of a thread that is off the
+ * CPU is complete.
  */
 static __always_inline void begin_run(struct thread *thread, struct task_struct *task, __u64 now_ns)
 {
@@ -162,7 +177,8 @@ static __always_inline void begin_run(struct thread *thread, struct task_struct 
 
 static __always_inline __s64 taken_of(const struct run *run, struct task_struct *task, __u64 now_ns)
 {
-	return run->from_ns ? now_ns - run->from_ns - (task->se.sum_exec_runtime - run->account_ns) : 0;
+	return run->from_ns ? now_ns - run->from_ns - (task->se.sum_exec_runtime - run->account_ns)
+			    : 0;
 }
 
 static __always_inline void end_run(struct thread *thread, struct task_struct *task, __u64 now_ns)
@@ -171,14 +187,14 @@ static __always_inline void end_run(struct thread *thread, struct task_struct *t
 		return;
 	thread->taken_ns = taken_of(&thread->run, task, now_ns);
 	thread->run.from_ns = 0;
-	thread->run.account_ns = task->se.sum_exec_runtime;	/* so it stays until the next run */
+	thread->run.account_ns = task->se.sum_exec_runtime; /* so it stays until the next run */
 }
 
 /* ---- threads leave, wake up and come back ---- */
 
 /* clock_ns: now_ns by the scheduler's clock; 0: not known */
-static __always_inline void leave(void *ctx, struct task_struct *task, struct thread *thread, __u64 now_ns,
-				  __u64 clock_ns, __u32 task_state)
+static __always_inline void leave(void *ctx, struct task_struct *task, struct thread *thread,
+				  __u64 now_ns, __u64 clock_ns, __u32 task_state)
 {
 	__u32 state = state_of(task_state);
 	struct stack_key *key = &thread->period.key;
@@ -196,9 +212,11 @@ static __always_inline void leave(void *ctx, struct task_struct *task, struct th
 		key->kernel_stack = send_schedule_stack(ctx, task, counts);
 	take_user_stack(u, task, key, counts);
 	/*
-	 * read the state from the key: kept in a register till here, it costs the verifier ten times the work
+	 * read the state from the key: kept in a register till here, it costs the verifier ten
+	 * times the work
 	 */
-	off_cpu_leave(&thread->period.off, task, now_ns, clock_ns, STACK_STATE(key->flags) == THREAD_RUNNABLE);
+	off_cpu_leave(&thread->period.off, task, now_ns, clock_ns,
+		      STACK_STATE(key->flags) == THREAD_RUNNABLE);
 }
 
 /* The period is filtered out: user space need not keep its stack. */
@@ -226,7 +244,8 @@ VERIFIED_ONCE int come_back(struct thread *thread, __u64 now_ns, __u64 delays_ns
 		period = &thread->first;
 	left_ns = period->off.left_ns;
 	if (!period->off.runnable_ns)
-		period->key.waker = thread->waker;	/* who woke it was reported before the wake-up itself */
+		/* who woke it was reported before the wake-up itself */
+		period->key.waker = thread->waker;
 	thread->waker = 0;
 	is_open = period->off.from_ns;
 	if (counts && end_period(&period->off, now_ns, delays_ns, &value))
@@ -256,17 +275,19 @@ static __always_inline void lose_period(struct thread *thread, struct period *pe
 }
 
 /*
- * Ends the thread's period if the thread has come back to the CPU, and the kernel did not report that. At the end of the
- * measurement, a return counts only if it is known when it was, and that was before the end.
+ * Ends the thread's period if the thread has come back to the CPU, and the kernel did not report
+ * that. At the end of the measurement, a return counts only if it is known when it was, and that
+ * was before the end.
  */
-static __always_inline void end_unseen(struct thread *thread, struct task_struct *task, __u64 now_ns)
+static __always_inline void end_unseen(struct thread *thread, struct task_struct *task,
+				       __u64 now_ns)
 {
 	struct period *period = current_period(thread);
 	__u64 back_ns;
 
 	if (!off_cpu_returned_unseen(&period->off, task))
 		return;
-	if (!period->off.left_clock_ns && clock_lead)	/* it was begun before any switch was seen */
+	if (!period->off.left_clock_ns && clock_lead) /* it was begun before any switch was seen */
 		period->off.left_clock_ns = period->off.left_ns - clock_lead;
 	back_ns = off_cpu_unseen_return(&period->off, task, now_ns);
 	if (ended_ns && (!back_ns || back_ns >= ended_ns))
@@ -296,13 +317,15 @@ int BPF_PROG(thread_switches, bool preempt, struct task_struct *prev, struct tas
 	if (ended_ns)
 		return 0;
 	if (!leaves) {
-		/* else the compiler tests both pointers with one `or`, which the verifier refuses */
+		/*
+		 * else the compiler tests both pointers with one `or`, which the verifier refuses
+		 */
 		barrier_var(leaves);
 		if (!returns)
 			return 0;
 	}
 	now_ns = bpf_ktime_get_ns();
-	clock_ns = scheduler_clock(leaves ? prev : next);	/* not of the idle task */
+	clock_ns = scheduler_clock(leaves ? prev : next); /* not of the idle task */
 	if (!clock_lead && clock_ns)
 		clock_lead = now_ns - clock_ns;
 	if (returns) {
@@ -312,18 +335,20 @@ int BPF_PROG(thread_switches, bool preempt, struct task_struct *prev, struct tas
 	if (leaves) {
 		end_unseen(leaves, prev, now_ns);
 		period = current_period(leaves);
-		if (period->off.from_ns)	/* it has come back, and nothing tells when */
+		if (period->off.from_ns) /* it has come back, and nothing tells when */
 			lose_period(leaves, period);
 		end_run(leaves, prev, now_ns);
 	}
 	if (leaves && prev_state & TASK_DEAD)
 		thread_ended(leaves, prev, now_ns);
 	else if (leaves)
-		leave(ctx, prev, leaves, now_ns, clock_ns, leaves_runnable(preempt, prev_state) ? 0 : prev_state);
+		leave(ctx, prev, leaves, now_ns, clock_ns,
+		      leaves_runnable(preempt, prev_state) ? 0 : prev_state);
 	return 0;
 }
 
-static __always_inline void wake(struct period *period, struct task_struct *task, __u64 now_ns, __u64 waker)
+static __always_inline void wake(struct period *period, struct task_struct *task, __u64 now_ns,
+				 __u64 waker)
 {
 	if (off_cpu_wake(&period->off, task, now_ns))
 		period->key.waker = waker;
@@ -369,9 +394,11 @@ int BPF_PROG(command_begins, struct task_struct *task)
 {
 	struct stack_stats *counts = own_stats();
 	struct thread *thread;
-	__u64 now_ns = bpf_ktime_get_ns();	/* before an interrupt finds the storage, and takes a sample */
+	/* before an interrupt finds the storage, and takes a sample */
+	__u64 now_ns = bpf_ktime_get_ns();
 
-	if (!follow_forks || ended_ns || !is_measured(task) || bpf_task_storage_get(&threads, task, NULL, 0))
+	if (!follow_forks || ended_ns || !is_measured(task) ||
+	    bpf_task_storage_get(&threads, task, NULL, 0))
 		return 0;
 	thread = bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (thread)
@@ -382,8 +409,8 @@ int BPF_PROG(command_begins, struct task_struct *task)
 }
 
 /*
- * A new thread waits to run for the first time. Its registers are set up, and its stack can be read here, in
- * its parent, at the same address.
+ * A new thread waits to run for the first time. Its registers are set up, and its stack can be read
+ * here, in its parent, at the same address.
  */
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(thread_starts, struct task_struct *task)
@@ -403,8 +430,8 @@ int BPF_PROG(thread_starts, struct task_struct *task)
 __u64 begun_tokens;
 
 /*
- * Scratch memory of the iterators, which can be preempted: per-CPU memory could be used by others at the same
- * time.
+ * Scratch memory of the iterators, which can be preempted: per-CPU memory could be used by others
+ * at the same time.
  */
 struct begun {
 	struct eh_unwind u;
@@ -421,7 +448,8 @@ struct {
 } scratch SEC(".maps");
 
 /* The stack of a task off the CPU, as it was when the task left it: see send_schedule_stack(). */
-static __always_inline __u64 send_left_stack(struct begun *b, struct task_struct *task, struct stack_stats *counts)
+static __always_inline __u64 send_left_stack(struct begun *b, struct task_struct *task,
+					     struct stack_stats *counts)
 {
 	long bytes = bpf_get_task_stack(task, b->kernel.frames, MAX_KERNEL_DEPTH * 8, 0);
 	__u32 nr, i;
@@ -430,10 +458,11 @@ static __always_inline __u64 send_left_stack(struct begun *b, struct task_struct
 		return 0;
 	b->walk.from = KERNEL_SP(task);
 	b->walk.top = (__u64)bpf_task_pt_regs(task);
-	barrier();	/* as in send_walked() */
+	barrier(); /* as in send_walked() */
 	nr = CALL(walk_scheduler, &b->walk, b->kernel.frames[0]) & (MAX_SCHEDULER_FRAMES - 1);
 	if (nr) {
-		bytes = bpf_get_task_stack(task, b->kernel.frames + nr, (MAX_KERNEL_DEPTH - MAX_SCHEDULER_FRAMES) * 8, 0);
+		bytes = bpf_get_task_stack(task, b->kernel.frames + nr,
+					   (MAX_KERNEL_DEPTH - MAX_SCHEDULER_FRAMES) * 8, 0);
 		if (bytes < 8)
 			return 0;
 		bytes += nr * 8;
@@ -441,7 +470,8 @@ static __always_inline __u64 send_left_stack(struct begun *b, struct task_struct
 		for (i = 0; i < MAX_SCHEDULER_FRAMES; i++)
 			if (i < nr)
 				b->kernel.frames[i] = b->walk.stack.frames[i];
-		if (starts[START_AT_SWITCH].ip)	/* it calls the tracepoint, and then __switch_to_asm() */
+		/* it calls the tracepoint, and then __switch_to_asm() */
+		if (starts[START_AT_SWITCH].ip)
 			b->kernel.frames[0] = starts[START_AT_SWITCH].ip;
 	}
 	b->kernel.stack.uid = task_uid(task);
@@ -451,9 +481,9 @@ static __always_inline __u64 send_left_stack(struct begun *b, struct task_struct
 struct periods_begin periods_begin SEC(".data.begin") = {};
 
 /*
- * To be run with only_create first: it creates the task storages, so that every switch is seen from then on. Then it begins a period
- * for each thread that is off the CPU and was not seen leaving it, and outputs a raw_record with the thread's registers, to which
- * user space adds the stack.
+ * To be run with only_create first: it creates the task storages, so that every switch is seen from
+ * then on. Then it begins a period for each thread that is off the CPU and was not seen leaving it,
+ * and outputs a raw_record with the thread's registers, to which user space adds the stack.
  */
 SEC("iter/task")
 int begin_periods(struct bpf_iter__task *ctx)
@@ -480,9 +510,10 @@ int begin_periods(struct bpf_iter__task *ctx)
 	if (periods_begin.only_create)
 		return 0;
 	state = task->__state;
-	if (thread->seen != NOT_SEEN || SIGNED_FIELD(task, on_cpu) || SIGNED_FIELD(task, exit_state) ||
-	    state & (TASK_DEAD | TASK_NEW) || !state_wanted(task, state_of(state)) ||
-	    !cpu_wanted(task->thread_info.cpu) || !task_fits(task))
+	if (thread->seen != NOT_SEEN || SIGNED_FIELD(task, on_cpu) ||
+	    SIGNED_FIELD(task, exit_state) || state & (TASK_DEAD | TASK_NEW) ||
+	    !state_wanted(task, state_of(state)) || !cpu_wanted(task->thread_info.cpu) ||
+	    !task_fits(task))
 		return 0;
 	first = &thread->first;
 	name_thread(&first->key, task, state_of(state));
@@ -497,14 +528,15 @@ int begin_periods(struct bpf_iter__task *ctx)
 		fill_raw(&b->raw, &b->u, task, &first->key, &later, token);
 		first->key.end = END_COMPLETE;
 		if (bpf_seq_write(ctx->meta->seq, &b->raw, sizeof(b->raw)))
-			return 0;	/* the buffer is full: called again for this task */
+			return 0; /* the buffer is full: called again for this task */
 	}
 	now_ns = bpf_ktime_get_ns();
 	off_cpu_leave(&first->off, task, now_ns, clock_lead ? now_ns - clock_lead : 0, !state);
-	if (!task->__state)	/* woken before the period was begun, so that thread_wakes had none to mark */
+	/* woken before the period was begun, so that thread_wakes had none to mark */
+	if (!task->__state)
 		off_cpu_wake(&first->off, task, first->off.left_ns);
 	thread->first_account_ns = task->se.sum_exec_runtime;
-	if (SIGNED_FIELD(task, on_cpu))	/* it came back meanwhile */
+	if (SIGNED_FIELD(task, on_cpu)) /* it came back meanwhile */
 		return 0;
 	__sync_val_compare_and_swap(&thread->seen, NOT_SEEN, BEGUN);
 	return 0;
@@ -524,13 +556,14 @@ int list_begun(struct bpf_iter__task *ctx)
 }
 
 /*
- * delays_until() this moment, for a thread whose period is still open then. One that sleeps does not wait to run, whatever
- * last_queued() says: since 6.12 the scheduler may keep it in a queue for a while (delayed dequeue), and sets that when it
- * moves the thread to another CPU meanwhile.
+ * delays_until() this moment, for a thread whose period is still open then. One that sleeps does
+ * not wait to run, whatever last_queued() says: since 6.12 the scheduler may keep it in a queue for
+ * a while (delayed dequeue), and sets that when it moves the thread to another CPU meanwhile.
  */
-static __always_inline __u64 delays_at(const struct off_cpu *off, struct task_struct *task, __u64 until_ns)
+static __always_inline __u64 delays_at(const struct off_cpu *off, struct task_struct *task,
+				       __u64 until_ns)
 {
-	if (off_cpu_returned_unseen(off, task) ||	/* end_unseen() has left it alone */
+	if (off_cpu_returned_unseen(off, task) || /* end_unseen() has left it alone */
 	    task->__state)
 		return off->delays_ns;
 	return delays_until(task, clock_lead ? until_ns - clock_lead : 0);

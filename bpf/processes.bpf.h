@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Process events for which perf has no records, and that must take effect at once: the end of a process, and the unmapping or
- * replacing of memory that held code (a "change"). Changes are counted per process, so that older mapping lists are stale at
- * once, and new code is never unwound by an old list. libcommon/bpf/unwinder.c attaches these programs.
+ * Process events for which perf has no records, and that must take effect at once: the end of a
+ * process, and the unmapping or replacing of memory that held code (a "change"). Changes are
+ * counted per process, so that older mapping lists are stale at once, and new code is never unwound
+ * by an old list. libcommon/bpf/unwinder.c attaches these programs.
  */
 #ifndef EHPERF_PROCESSES_BPF_H
 #define EHPERF_PROCESSES_BPF_H
@@ -13,13 +14,16 @@
 #include "task.bpf.h"
 #include "unwind.bpf.h"
 
-/* Follow all processes, not only the measured ones: others' stacks are taken, too. Set before loading */
+/*
+ * Follow all processes, not only the measured ones: others' stacks are taken, too. Set before
+ * loading
+ */
 const volatile bool follow_all;
 
-#define VM_EXEC		4
-#define MAP_FIXED	0x10
-#define MREMAP_FIXED	2
-#define MAX_VMAS	8	/* examined in an unmapped range; a library has four or five */
+#define VM_EXEC      4
+#define MAP_FIXED    0x10
+#define MREMAP_FIXED 2
+#define MAX_VMAS     8 /* examined in an unmapped range; a library has four or five */
 
 static __always_inline void send_process_record(struct process_record *record)
 {
@@ -86,8 +90,8 @@ static __always_inline bool is_published(__u32 tgid, __u64 start, __u64 end)
 }
 
 /*
- * Is there an executable mapping in [start, end)? bpf_find_vma() fails at holes, and while another thread
- * holds the mmap lock: then the published list decides.
+ * Is there an executable mapping in [start, end)? bpf_find_vma() fails at holes, and while another
+ * thread holds the mmap lock: then the published list decides.
  */
 static __always_inline bool holds_code(struct task_struct *task, __u64 start, __u64 end)
 {
@@ -106,9 +110,12 @@ static __always_inline bool holds_code(struct task_struct *task, __u64 start, __
 }
 
 /* The process gives up code at these addresses: its published list is stale from now on. */
-static __always_inline void count_change(struct task_struct *task, __u32 pid, __u64 start, __u64 end)
+static __always_inline void count_change(struct task_struct *task, __u32 pid, __u64 start,
+					 __u64 end)
 {
-	struct process_record record = { .kind = RECORD_UNMAPPED, .pid = pid, .start = start, .end = end };
+	struct process_record record = {
+		.kind = RECORD_UNMAPPED, .pid = pid, .start = start, .end = end
+	};
 	struct stack_stats *counts = own_stats();
 	__u32 tgid = task->tgid, *changed, none = 0;
 
@@ -117,14 +124,18 @@ static __always_inline void count_change(struct task_struct *task, __u32 pid, __
 	if (changed) {
 		record.changes = __sync_fetch_and_add(changed, 1) + 1;
 	} else {
-		bpf_map_delete_elem(&procs, &tgid);	/* no room for a counter: unpublish the process */
+		/* no room for a counter: unpublish the process */
+		bpf_map_delete_elem(&procs, &tgid);
 		if (counts)
 			counts->changes_lost++;
 	}
 	send_process_record(&record);
 }
 
-/* A system call of the task is about to change the process's mappings, before it takes the lock of these. */
+/*
+ * A system call of the task is about to change the process's mappings, before it takes the lock of
+ * these.
+ */
 static __always_inline int changes_mappings(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -133,7 +144,8 @@ static __always_inline int changes_mappings(void)
 	__u64 start, bytes;
 	__u32 pid;
 
-	if (call != NR_MUNMAP && call != NR_MREMAP && !(call == NR_MMAP && PT_REGS_PARM4_SYSCALL(regs) & MAP_FIXED))
+	if (call != NR_MUNMAP && call != NR_MREMAP &&
+	    !(call == NR_MMAP && PT_REGS_PARM4_SYSCALL(regs) & MAP_FIXED))
 		return 0;
 	pid = task_user_pid(task);
 	if (!process_wanted(task, pid))
@@ -150,15 +162,19 @@ static __always_inline int changes_mappings(void)
 	return 0;
 }
 
-/* The tracepoint's arguments: the mm; before 6.14, the path of a cgroup; whether it is locked for writing */
+/*
+ * The tracepoint's arguments: the mm; before 6.14, the path of a cgroup; whether it is locked for
+ * writing
+ */
 struct trace_event_raw_mmap_lock___since_6_14 {
 	__u64 memcg_id;
 } __attribute__((preserve_access_index));
 
 /*
- * Programs on the tracepoints of single system calls would slow down every system call of every process. So these programs run
- * where mappings are locked, which costs other processes little. One of the two is loaded (unwinder_configure()). Locks for reading
- * must be left alone: holds_code() takes one, which the programs of all other tools that run would see, and then take one, and so
+ * Programs on the tracepoints of single system calls would slow down every system call of every
+ * process. So these programs run where mappings are locked, which costs other processes little. One
+ * of the two is loaded (unwinder_configure()). Locks for reading must be left alone: holds_code()
+ * takes one, which the programs of all other tools that run would see, and then take one, and so
  * on.
  */
 SEC("?tp_btf/mmap_lock_start_locking")
@@ -168,14 +184,17 @@ int mappings_locked(const __u64 *args)
 
 	if (bpf_core_field_exists(struct trace_event_raw_mmap_lock___since_6_14, memcg_id)) {
 		writes = args[1];
-		barrier();	/* the verifier follows no pointer that is chosen here */
+		barrier(); /* the verifier follows no pointer that is chosen here */
 	} else {
 		writes = args[2];
 	}
 	return (__u8)writes ? changes_mappings() : 0;
 }
 
-/* Before 6.14, that tracepoint would make page faults slower: it makes up the path of a cgroup each time. */
+/*
+ * Before 6.14, that tracepoint would make page faults slower: it makes up the path of a cgroup each
+ * time.
+ */
 SEC("?kprobe")
 int mappings_called(void *ctx)
 {

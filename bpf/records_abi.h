@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The records of the ring buffer: stacks, values, raw samples for user space to unwind, and process events.
+ * The records of the ring buffer: stacks, values, raw samples for user space to unwind, and process
+ * events.
  */
 #ifndef EHPERF_RECORDS_ABI_H
 #define EHPERF_RECORDS_ABI_H
@@ -22,10 +23,11 @@ enum record_kind {
 
 struct frames_header {
 	__u32 kind;
-	__u32 nr_frames;	/* of the walk. A user stack's record has frames for fewer, where that was deeper */
+	/* of the walk. A user stack's record has frames for fewer, where that was deeper */
+	__u32 nr_frames;
 	__u64 id;
-	__u32 pid;		/* of a process that has this stack, as user space counts them; 0: not said */
-	__u32 uid;		/* of whom it was sent for first, as in struct stack_key */
+	__u32 pid; /* of a process that has this stack, as user space counts them; 0: not said */
+	__u32 uid; /* of whom it was sent for first, as in struct stack_key */
 };
 
 struct frames_record {
@@ -50,7 +52,7 @@ _Static_assert(sizeof(struct value_record) == 96, "struct value_record");
 /* A key that others name by its ID, a hash of it, or by its number: sent once, after its stacks. */
 struct key_record {
 	__u32 kind;
-	__u32 number;		/* from 1 on; one key may have more than one. 0: there were too many */
+	__u32 number; /* from 1 on; one key may have more than one. 0: there were too many */
 	__u64 id;
 	struct stack_key key;
 };
@@ -59,46 +61,47 @@ _Static_assert(sizeof(struct key_record) == 80, "struct key_record");
 /* a process unmapped or replaced memory that held code, or exited */
 struct process_record {
 	__u32 kind;
-	__u32 pid;		/* as in struct task_record */
-	__u64 time_ns;		/* CLOCK_MONOTONIC */
-	__u64 start, end;	/* RECORD_UNMAPPED: the addresses, [start, end) */
-	__u32 changes;		/* RECORD_UNMAPPED: the process's count in `changes`, this one included */
+	__u32 pid;        /* as in struct task_record */
+	__u64 time_ns;    /* CLOCK_MONOTONIC */
+	__u64 start, end; /* RECORD_UNMAPPED: the addresses, [start, end) */
+	__u32 changes;    /* RECORD_UNMAPPED: the process's count in `changes`, this one included */
 	__u32 pad;
 };
 _Static_assert(sizeof(struct process_record) == 40, "struct process_record");
 
 /*
- * A raw sample, which the kernel could not unwind, because the process is not published, its list is stale, a pc lies outside
- * the list, or a table is not made yet. It has the registers and the stack that user space needs for the walk: stack_bytes
- * bytes of stack follow the record. Both ends of a larger stack are copied, because single frames may be very large (540 KB in
- * OpenBLAS' dgetrf_parallel and in rustc's run_compiler), with little behind them (in rustc, 46 KB with the thread-local
- * storage).
+ * A raw sample, which the kernel could not unwind, because the process is not published, its list
+ * is stale, a pc lies outside the list, or a table is not made yet. It has the registers and the
+ * stack that user space needs for the walk: stack_bytes bytes of stack follow the record. Both ends
+ * of a larger stack are copied, because single frames may be very large (540 KB in OpenBLAS'
+ * dgetrf_parallel and in rustc's run_compiler), with little behind them (in rustc, 46 KB with the
+ * thread-local storage).
  */
-#define RAW_NEAR_BYTES	(64 << 10)
-#define RAW_FAR_BYTES	(64 << 10)
-#define RAW_NEAR_PAGES	(RAW_NEAR_BYTES / 4096 + 1)	/* stack_addr lies within the first one */
-#define RAW_FAR_PAGES	(RAW_FAR_BYTES / 4096)
+#define RAW_NEAR_BYTES (64 << 10)
+#define RAW_FAR_BYTES  (64 << 10)
+#define RAW_NEAR_PAGES (RAW_NEAR_BYTES / 4096 + 1) /* stack_addr lies within the first one */
+#define RAW_FAR_PAGES  (RAW_FAR_BYTES / 4096)
 struct raw_record {
 	__u32 kind;
-	__u32 stack_bytes;	/* from stack_addr on; */
-	__u64 stack_addr;	/* sp less the red zone */
+	__u32 stack_bytes; /* from stack_addr on; */
+	__u64 stack_addr;  /* sp less the red zone */
 	/* those behind the first far_at bytes, unless it is 0, are from far_addr on, a page's */
 	__u64 far_addr;
-	__u64 time_ns;		/* CLOCK_MONOTONIC */
-	struct stack_key key;	/* user space fills in .user_stack and .end */
+	__u64 time_ns;        /* CLOCK_MONOTONIC */
+	struct stack_key key; /* user space fills in .user_stack and .end */
 	/* unused with STACK_PENDING in key.flags: then the value comes later, */
 	struct stack_value value;
-	__u64 token;			/* with this token in key.user_stack */
+	__u64 token; /* with this token in key.user_stack */
 	struct eh_image image;
-	__u64 ip, reg[EH_NR_REGS];	/* by DWARF numbers */
-	__s32 syscall;		/* the number of the system call that it was taken in, or -1 */
+	__u64 ip, reg[EH_NR_REGS]; /* by DWARF numbers */
+	__s32 syscall;             /* the number of the system call that it was taken in, or -1 */
 	__u32 far_at;
 	/*
-	 * bit i: the i-th page could not be read, and its bytes are meaningless; far ones count from
-	 * RAW_NEAR_PAGES on
+	 * bit i: the i-th page could not be read, and its bytes are meaningless; far ones count
+	 * from RAW_NEAR_PAGES on
 	 */
 	__u64 missing;
-	__u32 is_32bit;		/* the program is */
+	__u32 is_32bit; /* the program is */
 	__u32 pad;
 };
 _Static_assert(sizeof(struct raw_record) == 176 + 8 * EH_NR_REGS, "struct raw_record");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What walks ask of runtimes. The headers in runtimes/ are included here, and in libcommon/runtimes/. */
+/*
+ * What walks ask of runtimes. The headers in runtimes/ are included here, and in
+ * libcommon/runtimes/.
+ */
 #ifndef EHPERF_RUNTIMES_BPF_H
 #define EHPERF_RUNTIMES_BPF_H
 
@@ -14,7 +17,9 @@ static __always_inline void record_function(struct eh_unwind *u)
 }
 
 #ifdef __bpf__
-/* Adds a word behind the frames of a walk that has ended. There must be fewer than u->near_depth. */
+/*
+ * Adds a word behind the frames of a walk that has ended. There must be fewer than u->near_depth.
+ */
 static __always_inline void record_user_word(struct eh_unwind *u, __u64 word)
 {
 	u->frames[MASKED(u->stack.nr_frames, DEFAULT_DEPTH - 1)] = word;
@@ -31,7 +36,10 @@ static __always_inline void name_functions(struct eh_unwind *u)
 
 #include "runtimes/python.bpf.h"
 
-/* Adds the frames that runtimes keep apart from the stack, behind those of the walk of the running task. */
+/*
+ * Adds the frames that runtimes keep apart from the stack, behind those of the walk of the running
+ * task.
+ */
 static __always_inline void add_runtime_frames(struct eh_unwind *u)
 {
 	add_python_frames(u);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sends stacks and values to user space. The frames of each distinct stack go through the ring buffer once. Values are
- * summed up by struct stack_key in the map `values`. Values without room in the map go through the ring buffer, too. So
- * do raw samples, which the kernel cannot unwind yet.
+ * Sends stacks and values to user space. The frames of each distinct stack go through the ring
+ * buffer once. Values are summed up by struct stack_key in the map `values`. Values without room in
+ * the map go through the ring buffer, too. So do raw samples, which the kernel cannot unwind yet.
  */
 #ifndef EHPERF_STACKS_BPF_H
 #define EHPERF_STACKS_BPF_H
@@ -30,18 +30,21 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 65536);
-	__type(key, __u64);	/* id of a stack or a key_record */
-	__type(value, __u32);	/* a key_record's number */
+	__type(key, __u64);   /* id of a stack or a key_record */
+	__type(value, __u32); /* a key_record's number */
 } sent SEC(".maps");
 
 __u64 keys_sent;
 
-/* with keys_apart, users who have their part of `sent`: their other keys get no number, or each event would get a new one */
+/*
+ * with keys_apart, users who have their part of `sent`: their other keys get no number, or each
+ * event would get a new one
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 1);		/* resized before loading */
-	__type(key, __u32);	/* uid */
+	__uint(max_entries, 1); /* resized before loading */
+	__type(key, __u32);     /* uid */
 	__type(value, __u8);
 } crowded SEC(".maps");
 
@@ -64,9 +67,9 @@ _Static_assert(__builtin_offsetof(struct kernel_stack, frames) == sizeof(struct 
 ONE_PER_CPU(struct kernel_stack) kernel_stacks SEC(".maps");
 
 /*
- * Sends a struct frames_record, unless it was sent before. If the ring buffer is full, the next sample with this stack
- * tries again. frames_bytes must not exceed room. This is checked again here, because 6.1's verifier forgets the bound
- * of a number that was put on the stack.
+ * Sends a struct frames_record, unless it was sent before. If the ring buffer is full, the next
+ * sample with this stack tries again. frames_bytes must not exceed room. This is checked again
+ * here, because 6.1's verifier forgets the bound of a number that was put on the stack.
  */
 static __always_inline void send_stack(__u64 id, const void *record, __u64 frames_bytes, __u64 room,
 				       __u64 wakeup, struct stack_stats *stats)
@@ -78,25 +81,26 @@ static __always_inline void send_stack(__u64 id, const void *record, __u64 frame
 	barrier_var(frames_bytes);
 	if (frames_bytes > room)
 		return;
-	if (bpf_ringbuf_output(&records, (void *)record, sizeof(struct frames_record) + frames_bytes,
-			       wakeup))
+	if (bpf_ringbuf_output(&records, (void *)record,
+			       sizeof(struct frames_record) + frames_bytes, wakeup))
 		stats->stacks_lost++;
 	else
 		bpf_map_update_elem(&sent, &id, &one, BPF_ANY);
 }
 
 /*
- * Sends a stack with more than DEFAULT_DEPTH frames. The later ones are in own_deep_stack() already; copies the first
- * ones there.
+ * Sends a stack with more than DEFAULT_DEPTH frames. The later ones are in own_deep_stack()
+ * already; copies the first ones there.
  */
-static __always_inline void send_deep_stack(struct eh_unwind *u, __u64 bytes, struct stack_stats *stats)
+static __always_inline void send_deep_stack(struct eh_unwind *u, __u64 bytes,
+					    struct stack_stats *stats)
 {
 	struct deep_stack *deep = own_deep_stack();
 
 	if (!deep)
 		return;
 	bpf_probe_read_kernel(deep, sizeof(u->stack) + sizeof(u->frames), &u->stack);
-	barrier_var(bytes);	/* for 6.1's verifier */
+	barrier_var(bytes); /* for 6.1's verifier */
 	if (bytes > MAX_DEPTH * 8)
 		bytes = MAX_DEPTH * 8;
 	send_stack(u->stack.id, deep, bytes, MAX_DEPTH * 8, BPF_RB_NO_WAKEUP, stats);
@@ -113,7 +117,7 @@ VERIFIED_ONCE __u64 send_user_stack(struct eh_unwind *u, struct stack_stats *sta
 	u->stack.kind = RECORD_USER_STACK;
 	u->stack.pid = task_user_pid(bpf_get_current_task_btf());
 	u->stack.uid = task_uid(bpf_get_current_task_btf());
-	barrier_var(bytes);	/* for 6.1's verifier */
+	barrier_var(bytes); /* for 6.1's verifier */
 	/* a runtime may free its functions soon: wake up user space, which reads their names */
 	if (bytes <= DEFAULT_DEPTH * 8)
 		send_stack(u->stack.id, &u->stack, bytes, DEFAULT_DEPTH * 8,
@@ -134,16 +138,17 @@ static long hash_frame(__u32 i, struct kernel_stack **ctx)
 }
 
 /*
- * Sends the kernel stack in k->frames. result: its size in bytes, or an error, as from bpf_get_stack(). The caller has
- * set k->stack.uid. Returns the stack's ID; 0: none
+ * Sends the kernel stack in k->frames. result: its size in bytes, or an error, as from
+ * bpf_get_stack(). The caller has set k->stack.uid. Returns the stack's ID; 0: none
  */
-VERIFIED_ONCE __u64 send_kernel_frames(struct kernel_stack *k, long result, struct stack_stats *stats)
+VERIFIED_ONCE __u64 send_kernel_frames(struct kernel_stack *k, long result,
+				       struct stack_stats *stats)
 {
 	__u64 bytes = result;
 
 	if (!k || !stats || result <= 0)
 		return 0;
-	barrier_var(bytes);	/* for 6.1's verifier */
+	barrier_var(bytes); /* for 6.1's verifier */
 	if (bytes > MAX_KERNEL_DEPTH * 8)
 		bytes = MAX_KERNEL_DEPTH * 8;
 	k->stack.kind = RECORD_KERNEL_STACK;
@@ -182,15 +187,16 @@ static __always_inline __u64 hash_key(const struct stack_key *key)
 }
 
 /*
- * Sends a key, unless it was sent before. Its stacks must have been sent. Returns its number, from 1 on, or 0 without
- * keys_apart, or if its user has too many keys; *id: its ID. If the ring buffer is full, the next call with this key tries
- * again.
+ * Sends a key, unless it was sent before. Its stacks must have been sent. Returns its number, from
+ * 1 on, or 0 without keys_apart, or if its user has too many keys; *id: its ID. If the ring buffer
+ * is full, the next call with this key tries again.
  */
-VERIFIED_ONCE __u32 send_numbered_key(const struct stack_key *key, __u64 *id, struct stack_stats *stats)
+VERIFIED_ONCE __u32 send_numbered_key(const struct stack_key *key, __u64 *id,
+				      struct stack_stats *stats)
 {
 	struct key_record record = { .kind = RECORD_KEY };
 	__u32 *known, number, uid;
-	__u64 nr, name;		/* name: *id; 6.1 accepts no map key in memory of an argument */
+	__u64 nr, name; /* name: *id; 6.1 accepts no map key in memory of an argument */
 
 	if (!key || !id || !stats)
 		return 0;
@@ -206,7 +212,7 @@ VERIFIED_ONCE __u32 send_numbered_key(const struct stack_key *key, __u64 *id, st
 	record.key = *key;
 	if (bpf_ringbuf_output(&records, &record, sizeof(record), BPF_RB_NO_WAKEUP))
 		stats->stacks_lost++;
-	else if (!(key->flags & STACK_PENDING))		/* its token is unique */
+	else if (!(key->flags & STACK_PENDING)) /* its token is unique */
 		bpf_map_update_elem(&sent, &name, &number, BPF_ANY);
 	return number;
 }
@@ -253,7 +259,7 @@ static __always_inline void add_value(const struct stack_key *key, const struct 
 
 	stats->samples++;
 	if (key->flags & STACK_PENDING && CALL(send_value, key, value))
-		return;		/* a pending key is unique: nothing to sum up */
+		return; /* a pending key is unique: nothing to sum up */
 	sum = bpf_map_lookup_elem(&values, key);
 	if (!sum) {
 		if (!bpf_map_update_elem(&values, key, value, BPF_NOEXIST))
@@ -268,14 +274,14 @@ static __always_inline void add_value(const struct stack_key *key, const struct 
 }
 
 struct raw_sample {
-	__u64 end;	/* the stack is copied up to this address */
+	__u64 end; /* the stack is copied up to this address */
 	struct raw_record record;
 	__u8 stack[RAW_NEAR_BYTES + RAW_FAR_BYTES + 4096];
 };
 
 /*
- * One for each possible CPU, by its number, since a per-CPU map's values cannot be as large. Resized before
- * loading.
+ * One for each possible CPU, by its number, since a per-CPU map's values cannot be as large.
+ * Resized before loading.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -297,11 +303,15 @@ static long copy_near_page(__u32 i, struct raw_sample **ctx)
 		bytes = RAW_NEAR_BYTES - done;
 	if (bytes > raw->end - addr)
 		bytes = raw->end - addr;
-	/* keeps the check below in the code: the compiler knows its result, but 6.1's verifier does not */
+	/*
+	 * keeps the check below in the code: the compiler knows its result, but 6.1's verifier does
+	 * not
+	 */
 	barrier_var(bytes);
 	if (bytes > 4096)
 		return 1;
-	if (!bpf_probe_read_user(raw->stack + MASKED(done, RAW_NEAR_BYTES - 1), bytes, (void *)addr))
+	if (!bpf_probe_read_user(raw->stack + MASKED(done, RAW_NEAR_BYTES - 1), bytes,
+				 (void *)addr))
 		raw->record.stack_bytes = done + bytes;
 	else
 		raw->record.missing |= 1ULL << (i & 63);
@@ -313,7 +323,8 @@ static long copy_far_page(__u32 i, struct raw_sample **ctx)
 	struct raw_sample *raw = *ctx;
 	__u64 done = MASKED(i * 4096ULL, RAW_FAR_BYTES - 1);
 
-	if (!bpf_probe_read_user(raw->stack + RAW_NEAR_BYTES + done, 4096, (void *)(raw->record.far_addr + done)))
+	if (!bpf_probe_read_user(raw->stack + RAW_NEAR_BYTES + done, 4096,
+				 (void *)(raw->record.far_addr + done)))
 		raw->record.stack_bytes = RAW_NEAR_BYTES + done + 4096;
 	else
 		raw->record.missing |= 1ULL << ((RAW_NEAR_PAGES + i) & 63);
@@ -321,9 +332,9 @@ static long copy_far_page(__u32 i, struct raw_sample **ctx)
 }
 
 /*
- * The end of the stack that sp points to. The stack of a main thread ends where the kernel has put the arguments. The
- * stack of another thread ends at its thread-local storage, because C libraries put that there. 0: not known, sp is
- * above both
+ * The end of the stack that sp points to. The stack of a main thread ends where the kernel has put
+ * the arguments. The stack of another thread ends at its thread-local storage, because C libraries
+ * put that there. 0: not known, sp is above both
  */
 static __always_inline __u64 end_of_stack_at(struct task_struct *task, __u64 sp)
 {
@@ -335,8 +346,8 @@ static __always_inline __u64 end_of_stack_at(struct task_struct *task, __u64 sp)
 }
 
 /*
- * Copies the stack from addr on, page by page, because single pages may be absent: some are never touched, and the page
- * into which the stack is just growing is not touched yet.
+ * Copies the stack from addr on, page by page, because single pages may be absent: some are never
+ * touched, and the page into which the stack is just growing is not touched yet.
  */
 VERIFIED_ONCE int copy_stack(struct raw_sample *raw, __u64 addr, __u64 end)
 {
@@ -359,7 +370,10 @@ struct raw_restore {
 	struct eh_unwind *u;
 };
 
-/* Restores a hijacked return address in the copy, because user space does not know which ones were hijacked. */
+/*
+ * Restores a hijacked return address in the copy, because user space does not know which ones were
+ * hijacked.
+ */
 static long restore_raw_return(__u32 i, struct raw_restore *m)
 {
 	struct hijacked_return r;
@@ -375,10 +389,11 @@ static long restore_raw_return(__u32 i, struct raw_restore *m)
 	return 0;
 }
 
-#define MAX_HIJACKED 64	/* MAX_URETPROBE_DEPTH */
+#define MAX_HIJACKED 64 /* MAX_URETPROBE_DEPTH */
 
 /*
- * Did the walk end because it needs what user space can supply: a current mapping list, or a table that is not made yet?
+ * Did the walk end because it needs what user space can supply: a current mapping list, or a table
+ * that is not made yet?
  */
 static __always_inline bool wants_raw(const struct eh_unwind *u)
 {
@@ -388,8 +403,9 @@ static __always_inline bool wants_raw(const struct eh_unwind *u)
 }
 
 /* Fills in the record of a task that has_user_stack(), without the stack's bytes. */
-static __always_inline void fill_raw(struct raw_record *record, struct eh_unwind *u, struct task_struct *task,
-				    const struct stack_key *key, const struct stack_value *value, __u64 token)
+static __always_inline void fill_raw(struct raw_record *record, struct eh_unwind *u,
+				     struct task_struct *task, const struct stack_key *key,
+				     const struct stack_value *value, __u64 token)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 
@@ -408,12 +424,12 @@ static __always_inline void fill_raw(struct raw_record *record, struct eh_unwind
 	record->stack_addr = u->frame.reg[REG_SP] - RED_ZONE_BYTES;
 }
 
-#define SHORT_RAW_BYTES	(16 << 10)	/* most stacks are not deeper */
+#define SHORT_RAW_BYTES (16 << 10) /* most stacks are not deeper */
 
 /*
- * Sends a raw sample, for a walk that wants_raw(). Raw samples use half of the ring buffer at most, to leave
- * room for finished stacks. They are short in the second half of that: where user space comes late, many short ones
- * are worth more than a few whole ones.
+ * Sends a raw sample, for a walk that wants_raw(). Raw samples use half of the ring buffer at most,
+ * to leave room for finished stacks. They are short in the second half of that: where user space
+ * comes late, many short ones are worth more than a few whole ones.
  */
 static __always_inline bool send_raw(struct eh_unwind *u, struct task_struct *task,
 				     const struct stack_key *key, const struct stack_value *value,
@@ -436,15 +452,16 @@ static __always_inline bool send_raw(struct eh_unwind *u, struct task_struct *ta
 	bytes = raw->record.stack_bytes;
 	if (bytes > RAW_NEAR_BYTES + RAW_FAR_BYTES)
 		bytes = RAW_NEAR_BYTES + RAW_FAR_BYTES;
-	return !bpf_ringbuf_output(&records, &raw->record, sizeof(raw->record) + bytes, BPF_RB_FORCE_WAKEUP);
+	return !bpf_ringbuf_output(&records, &raw->record, sizeof(raw->record) + bytes,
+				   BPF_RB_FORCE_WAKEUP);
 }
 
 /*
- * Adds one sample of the running task: puts its user stack into the key, if user stacks are wanted, and adds 1 and
- * `sum` to the key's value.
+ * Adds one sample of the running task: puts its user stack into the key, if user stacks are wanted,
+ * and adds 1 and `sum` to the key's value.
  */
-static __always_inline void add_sample(struct eh_unwind *u, struct task_struct *task, struct stack_key *key,
-				       __u64 sum, struct stack_stats *stats)
+static __always_inline void add_sample(struct eh_unwind *u, struct task_struct *task,
+				       struct stack_key *key, __u64 sum, struct stack_stats *stats)
 {
 	struct stack_value value = { .count = 1, .sum = sum };
 
@@ -462,9 +479,9 @@ static __always_inline void add_sample(struct eh_unwind *u, struct task_struct *
 }
 
 /*
- * Counts the current stacks of the running task, unless a filter excludes the task. The calling program must not be
- * preempted. with_kernel: also take the kernel stack, which ctx, the program's context, must have; flags: the tool's
- * own flags of the key; sum: is added to the value
+ * Counts the current stacks of the running task, unless a filter excludes the task. The calling
+ * program must not be preempted. with_kernel: also take the kernel stack, which ctx, the program's
+ * context, must have; flags: the tool's own flags of the key; sum: is added to the value
  */
 static __always_inline void count_event(void *ctx, bool with_kernel, __u32 flags, __u64 sum)
 {
@@ -472,7 +489,9 @@ static __always_inline void count_event(void *ctx, bool with_kernel, __u32 flags
 	__u32 zero = 0;
 	struct stack_stats *stats = own_stats();
 	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
-	struct stack_key key = { .pid = task_user_pid(task), .tid = task_user_tid(task), .flags = flags,
+	struct stack_key key = { .pid = task_user_pid(task),
+				 .tid = task_user_tid(task),
+				 .flags = flags,
 				 .uid = task_uid(task) };
 
 	if (!stats || !u || !cpu_wanted(bpf_get_smp_processor_id()) || is_own(task) ||
@@ -501,7 +520,8 @@ static __always_inline void count_stacks(void *ctx)
 	preemption_on();
 }
 
-#define RAW_PER_SECOND	2000	/* on each CPU: copying a stack takes microseconds, with interrupts off */
+/* on each CPU: copying a stack takes microseconds, with interrupts off */
+#define RAW_PER_SECOND 2000
 
 static __always_inline bool may_send_raw(struct stack_stats *stats)
 {
@@ -519,11 +539,11 @@ static __always_inline __u64 new_token(struct stack_stats *stats)
 	return (__u64)bpf_get_smp_processor_id() << 40 | ++stats->tokens;
 }
 
-#define SWITCH_STEPS	4096	/* the limit of a walk at a context switch, where interrupts are off */
+#define SWITCH_STEPS 4096 /* the limit of a walk at a context switch, where interrupts are off */
 
 /*
- * Puts the task's user stack, if wanted, into a key whose value comes later. If the stack goes out as a raw sample, the
- * key becomes STACK_PENDING.
+ * Puts the task's user stack, if wanted, into a key whose value comes later. If the stack goes out
+ * as a raw sample, the key becomes STACK_PENDING.
  */
 static __always_inline void take_user_stack(struct eh_unwind *u, struct task_struct *task,
 					    struct stack_key *key, struct stack_stats *stats)

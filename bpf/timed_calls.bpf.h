@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Timed calls: how long something takes from its entry to its return, and what it waits for meanwhile. Each
- * call is added to a histogram (histograms.bpf.h). Its time is split into on the CPU, blocked, and waiting to
- * run; the kernel stacks in which it was blocked are kept, with the user stack at its return.
+ * Timed calls: how long something takes from its entry to its return, and what it waits for
+ * meanwhile. Each call is added to a histogram (histograms.bpf.h). Its time is split into on the
+ * CPU, blocked, and waiting to run; the kernel stacks in which it was blocked are kept, with the
+ * user stack at its return.
  *
- * This header has the programs on the scheduler's tracepoints, and the iterator over the calls that have not
- * returned. The includer defines SERIES_KEY, a type that describes a call, with a member comm, and
+ * This header has the programs on the scheduler's tracepoints, and the iterator over the calls that
+ * have not returned. The includer defines SERIES_KEY, a type that describes a call, with a member
+ * comm, and
  *
  *   static __always_inline void call_series(const SERIES_KEY *of, SERIES_KEY *series,
  *					     struct task_struct *task);
- *	which histogram a call belongs to: copies the fields of `of` that distinguish histograms; *series is
+ * 	which histogram a call belongs to: copies the fields of `of` that distinguish histograms;
+ * 	  *series is
  *	zeroed before
  *
  * and has programs of its own at entry and return:
@@ -37,37 +40,37 @@
 /* Calls that take longer are also sent one by one; 0: none. Set before loading */
 const volatile __u64 slow_ns;
 
-bool measuring;		/* set once all programs are attached, reset before they are detached */
+bool measuring; /* set once all programs are attached, reset before they are detached */
 
 /*
- * The kernel skips a program whose CPU is inside a map operation (bpf_prog_active), even if that is one of a
- * thread that was preempted there. So entries and returns may be watched in two ways that are not skipped at
- * the same time. Of each entry and return, the first way to see it handles it, and the second recognises that
- * it was handled.
+ * The kernel skips a program whose CPU is inside a map operation (bpf_prog_active), even if that is
+ * one of a thread that was preempted there. So entries and returns may be watched in two ways that
+ * are not skipped at the same time. Of each entry and return, the first way to see it handles it,
+ * and the second recognises that it was handled.
  */
-enum call_way { CALL_WAY_1 = 1, CALL_WAY_2 = 2 };	/* bits */
+enum call_way { CALL_WAY_1 = 1, CALL_WAY_2 = 2 }; /* bits */
 
 struct timed_call {
-	__u64 start_ns;		/* 0: the thread is in no measured call */
-	__u32 entered_by;	/* the ways that have seen this entry; valid while start_ns is set */
+	__u64 start_ns;   /* 0: the thread is in no measured call */
+	__u32 entered_by; /* the ways that have seen this entry; valid while start_ns is set */
 	/* the way that has handled the last return, until the other sees it, too; or 0 */
 	__u32 returned_by;
-	__u32 nested;		/* measured calls within this one that have not returned */
+	__u32 nested; /* measured calls within this one that have not returned */
 	struct off_cpu off;
 	__u64 blocked_ns, waiting_ns;
-	__u64 kernel_stack;	/* ID of the stack that it is blocked in */
+	__u64 kernel_stack; /* ID of the stack that it is blocked in */
 	/* set at the return: */
 	bool reported;
 	__s32 user_end;
 	__u64 user_stack, latency_ns, ended_ns;
 	__s64 result;
 	__u32 slot, nr_blocked;
-	__u32 series;		/* number of the last call's histogram, with series_key, if has_series */
+	__u32 series; /* number of the last call's histogram, with series_key, if has_series */
 	bool has_series;
 	struct blocked_in blocked[MAX_BLOCKED_STACKS];
 	/*
-	 * scratch of add_stacks(), too large for the programs' stack: the current key, and the time not yet
-	 * added
+	 * scratch of add_stacks(), too large for the programs' stack: the current key, and the time
+	 * not yet added
 	 */
 	struct stack_key stack;
 	__u64 rest_ns;
@@ -91,7 +94,8 @@ struct {
 	__uint(max_entries, 1 << 20);
 } slow_calls SEC(".maps");
 
-static __always_inline void call_series(const SERIES_KEY *of, SERIES_KEY *series, struct task_struct *task);
+static __always_inline void call_series(const SERIES_KEY *of, SERIES_KEY *series,
+					struct task_struct *task);
 
 static __always_inline struct call_counts *own_counts(void)
 {
@@ -100,7 +104,9 @@ static __always_inline struct call_counts *own_counts(void)
 	return bpf_map_lookup_elem(&call_counts, &zero);
 }
 
-/* The call that the task is in, or NULL. Most tasks have no storage at all, which is quick to see. */
+/*
+ * The call that the task is in, or NULL. Most tasks have no storage at all, which is quick to see.
+ */
 static __always_inline struct timed_call *call_in_flight(struct task_struct *task)
 {
 	struct timed_call *call = NULL;
@@ -113,11 +119,13 @@ static __always_inline struct timed_call *call_in_flight(struct task_struct *tas
 /* ---- entry ---- */
 
 /*
- * Enters a call, whose key the caller fills in next. NULL: the other way has handled this entry, or no memory
+ * Enters a call, whose key the caller fills in next. NULL: the other way has handled this entry, or
+ * no memory
  */
 static __always_inline struct timed_call *call_enter(struct task_struct *task, enum call_way way)
 {
-	struct timed_call *call = bpf_task_storage_get(&calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct timed_call *call =
+		bpf_task_storage_get(&calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	struct call_counts *counts = own_counts();
 
 	if (!counts)
@@ -193,8 +201,8 @@ static __always_inline void call_period_ends(struct timed_call *call, __u64 now_
 }
 
 /*
- * The thread is on the CPU. If a period is open, the kernel has not reported its end. A function of its own,
- * for the verifier's sake.
+ * The thread is on the CPU. If a period is open, the kernel has not reported its end. A function of
+ * its own, for the verifier's sake.
  */
 static __noinline void call_is_on_cpu(struct timed_call *call, struct task_struct *task)
 {
@@ -213,13 +221,15 @@ static __noinline void call_is_on_cpu(struct timed_call *call, struct task_struc
 	call_period_ends(call, back_ns, delays_until(task, 0));
 }
 
-__u64 prog_active, per_cpu_offset;	/* addresses of the kernel's variables; 0: not known */
+__u64 prog_active, per_cpu_offset; /* addresses of the kernel's variables; 0: not known */
 
 /* Finds these addresses: for a program that runs once, before any call is measured. */
 static __always_inline void find_prog_active(void)
 {
-	if (bpf_kallsyms_lookup_name("bpf_prog_active", sizeof("bpf_prog_active"), 0, &prog_active) ||
-	    bpf_kallsyms_lookup_name("__per_cpu_offset", sizeof("__per_cpu_offset"), 0, &per_cpu_offset))
+	if (bpf_kallsyms_lookup_name("bpf_prog_active", sizeof("bpf_prog_active"), 0,
+				     &prog_active) ||
+	    bpf_kallsyms_lookup_name("__per_cpu_offset", sizeof("__per_cpu_offset"), 0,
+				     &per_cpu_offset))
 		prog_active = 0;
 }
 
@@ -229,8 +239,9 @@ static __always_inline bool in_map_operation(void)
 	__u64 offset = 0;
 	int active = 1;
 
-	if (!prog_active || bpf_probe_read_kernel(&offset, sizeof(offset),
-						  (void *)per_cpu_offset + 8 * bpf_get_smp_processor_id()))
+	if (!prog_active ||
+	    bpf_probe_read_kernel(&offset, sizeof(offset),
+				  (void *)per_cpu_offset + 8 * bpf_get_smp_processor_id()))
 		return true;
 	bpf_probe_read_kernel(&active, sizeof(active), (void *)prog_active + offset);
 	return active;
@@ -250,12 +261,14 @@ int BPF_PROG(thread_switches, bool preempt, struct task_struct *prev, struct tas
 		if (preempt && counts && in_map_operation())
 			counts->preempted++;
 		call_is_on_cpu(call, prev);
-		off_cpu_leave(&call->off, prev, bpf_ktime_get_ns(), scheduler_clock(prev), runnable);
+		off_cpu_leave(&call->off, prev, bpf_ktime_get_ns(), scheduler_clock(prev),
+			      runnable);
 		call->kernel_stack = !runnable && stats ? send_kernel_stack(ctx, stats) : 0;
 	}
 	call = call_in_flight(next);
 	if (call)
-		call_period_ends(call, bpf_ktime_get_ns(), delays_until(next, scheduler_clock(next)));
+		call_period_ends(call, bpf_ktime_get_ns(),
+				 delays_until(next, scheduler_clock(next)));
 	return 0;
 }
 
@@ -315,10 +328,12 @@ static __always_inline __u32 find_series(struct timed_call *call, struct task_st
 }
 
 /*
- * The call that returns, or NULL. NULL with *again set: the other way has handled this return. NULL without *again: the entry
- * was not seen; if the tool measures this call, it counts it by call_unseen().
+ * The call that returns, or NULL. NULL with *again set: the other way has handled this return. NULL
+ * without *again: the entry was not seen; if the tool measures this call, it counts it by
+ * call_unseen().
  */
-static __always_inline struct timed_call *call_leave(struct task_struct *task, enum call_way way, bool *again)
+static __always_inline struct timed_call *call_leave(struct task_struct *task, enum call_way way,
+						     bool *again)
 {
 	struct timed_call *call = call_in_flight(task);
 
@@ -335,7 +350,8 @@ static __always_inline struct timed_call *call_leave(struct task_struct *task, e
 
 static __always_inline void call_unseen(struct task_struct *task, enum call_way way)
 {
-	struct timed_call *call = bpf_task_storage_get(&calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct timed_call *call =
+		bpf_task_storage_get(&calls, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	struct call_counts *counts = own_counts();
 
 	if (counts)
@@ -345,8 +361,9 @@ static __always_inline void call_unseen(struct task_struct *task, enum call_way 
 }
 
 /*
- * The latency of a call that took this time, off_ns of it off the CPU. If the thread is preempted in a program at its entry or
- * return, that may be more than the clock, which was read before or after.
+ * The latency of a call that took this time, off_ns of it off the CPU. If the thread is preempted
+ * in a program at its entry or return, that may be more than the clock, which was read before or
+ * after.
  */
 static __always_inline __u64 call_latency(__u64 took_ns, __u64 off_ns)
 {
@@ -354,18 +371,20 @@ static __always_inline __u64 call_latency(__u64 took_ns, __u64 off_ns)
 }
 
 /* Ends the call at now_ns, and marks this return as handled. */
-static __always_inline void call_stop(struct timed_call *call, struct task_struct *task, enum call_way way,
-				      __u64 now_ns)
+static __always_inline void call_stop(struct timed_call *call, struct task_struct *task,
+				      enum call_way way, __u64 now_ns)
 {
 	call_is_on_cpu(call, task);
-	call->latency_ns = call_latency(now_ns - call->start_ns, call->blocked_ns + call->waiting_ns);
+	call->latency_ns =
+		call_latency(now_ns - call->start_ns, call->blocked_ns + call->waiting_ns);
 	call->ended_ns = now_ns;
 	call->start_ns = 0;
 	call->returned_by = way;
 }
 
 /* Adds a stopped call to its histogram. result: a negative one counts as an error, -errno */
-static __always_inline void call_finish(struct timed_call *call, struct task_struct *task, __s64 result)
+static __always_inline void call_finish(struct timed_call *call, struct task_struct *task,
+					__s64 result)
 {
 	call->slot = series_slot(find_series(call, task));
 	series_add(call->slot, call->latency_ns, call->blocked_ns, call->waiting_ns,
@@ -374,7 +393,10 @@ static __always_inline void call_finish(struct timed_call *call, struct task_str
 	call->reported = false;
 }
 
-/* Adds the time in the i-th stack that the call was blocked in; after the last one, the rest of the time. */
+/*
+ * Adds the time in the i-th stack that the call was blocked in; after the last one, the rest of the
+ * time.
+ */
 static long add_stack(__u32 i, struct timed_call **ctx)
 {
 	struct timed_call *call = *ctx;
@@ -402,8 +424,8 @@ static long add_stack(__u32 i, struct timed_call **ctx)
 }
 
 /*
- * Adds the stacks that the call was blocked in; with user stacks, also the rest of the time, without a kernel
- * stack.
+ * Adds the stacks that the call was blocked in; with user stacks, also the rest of the time,
+ * without a kernel stack.
  */
 static __always_inline void add_stacks(struct timed_call *call, struct task_struct *task)
 {
@@ -415,7 +437,9 @@ static __always_inline void add_stacks(struct timed_call *call, struct task_stru
 		return;
 	call->rest_ns = call->latency_ns;
 	call->raw = false;
-	call->stack = (struct stack_key){ .end = END_NOT_TAKEN, .flags = STACK_SLOT(call->slot), .uid = task_uid(task) };
+	call->stack = (struct stack_key){ .end = END_NOT_TAKEN,
+					  .flags = STACK_SLOT(call->slot),
+					  .uid = task_uid(task) };
 	if (with_user_stacks) {
 		unwind_current(u, task, WALK_STEPS(max_depth));
 		call->raw = wants_raw(u);
@@ -456,8 +480,8 @@ static __always_inline void send_slow(const struct timed_call *call, struct task
 }
 
 /*
- * Sends the stacks of a call that has returned, and the call itself if it was slow. A global function:
- * verified once, and not for each way that leads to it.
+ * Sends the stacks of a call that has returned, and the call itself if it was slow. A global
+ * function: verified once, and not for each way that leads to it.
  */
 __noinline int call_report(void)
 {

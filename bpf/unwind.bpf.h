@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The unwinder in the kernel: from a task's user registers to its frames, by the tables in the slabs
- * (tables_abi.h, processes_abi.h). All state lives in a per-CPU map value, which keeps the verifier's work
- * small.
+ * The unwinder in the kernel: from a task's user registers to its frames, by the tables in the
+ * slabs (tables_abi.h, processes_abi.h). All state lives in a per-CPU map value, which keeps the
+ * verifier's work small.
  */
 #ifndef EHPERF_UNWIND_BPF_H
 #define EHPERF_UNWIND_BPF_H
@@ -15,34 +15,35 @@
 #include "user_registers.bpf.h"
 
 const volatile __u32 max_depth = DEFAULT_DEPTH;
-const volatile bool with_runtimes;	/* frames of interpreters, too */
+const volatile bool with_runtimes; /* frames of interpreters, too */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
 	__uint(max_entries, NR_SLABS);
 	__type(key, __u32);
-	__array(values, struct {
-		__uint(type, BPF_MAP_TYPE_ARRAY);
-		__uint(map_flags, BPF_F_MMAPABLE);
-		__uint(max_entries, 1);
-		__uint(key_size, sizeof(__u32));
-		__uint(value_size, SLAB_VALUE_SIZE);
-	});
+	__array(
+		values, struct {
+			__uint(type, BPF_MAP_TYPE_ARRAY);
+			__uint(map_flags, BPF_F_MMAPABLE);
+			__uint(max_entries, 1);
+			__uint(key_size, sizeof(__u32));
+			__uint(value_size, SLAB_VALUE_SIZE);
+		});
 } slabs SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 65536);
-	__type(key, __u32);	/* the kernel's tgid */
-	__type(value, __u64);	/* HANDLE() */
+	__type(key, __u32);   /* the kernel's tgid */
+	__type(value, __u64); /* HANDLE() */
 } procs SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 65536);
-	__type(key, __u32);	/* the kernel's tgid */
+	__type(key, __u32); /* the kernel's tgid */
 	__type(value, __u32);
 } changes SEC(".maps");
 
@@ -62,8 +63,8 @@ _Static_assert(__builtin_offsetof(struct deep_stack, frames) == sizeof(struct fr
 	       "struct deep_stack");
 
 /*
- * One for each possible CPU, by its number, since a per-CPU map's values cannot be as large. Resized if
- * max_depth needs it.
+ * One for each possible CPU, by its number, since a per-CPU map's values cannot be as large.
+ * Resized if max_depth needs it.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -106,7 +107,8 @@ static __always_inline __u32 read_text(struct eh_unwind *u, void *to, __u32 byte
 
 static __always_inline bool is_word(struct eh_unwind *u, __u64 addr, __u32 word)
 {
-	return !bpf_probe_read_user(u->code, sizeof(word), (void *)addr) && *(__u32 *)u->code == word;
+	return !bpf_probe_read_user(u->code, sizeof(word), (void *)addr) &&
+	       *(__u32 *)u->code == word;
 }
 
 static __always_inline bool read_hijacked(struct eh_unwind *u, struct hijacked_return *r)
@@ -121,10 +123,11 @@ static __always_inline bool read_hijacked(struct eh_unwind *u, struct hijacked_r
 #define XOL_BYTES 4096
 
 /*
- * A thread executes copies of probed instructions in slots of the page "[uprobes]", and functions return to a trampoline in
- * the first slot (kernel/events/uprobes.c, xol_area). If the leaf is in this page, it is moved to where it would be without
- * probes. At the call, u->hijacked holds the task's utask, and u->trampoline its mm, because the verifier accepts no kernel
- * pointers as arguments; at the return, both have the meaning of struct eh_unwind.
+ * A thread executes copies of probed instructions in slots of the page "[uprobes]", and functions
+ * return to a trampoline in the first slot (kernel/events/uprobes.c, xol_area). If the leaf is in
+ * this page, it is moved to where it would be without probes. At the call, u->hijacked holds the
+ * task's utask, and u->trampoline its mm, because the verifier accepts no kernel pointers as
+ * arguments; at the return, both have the meaning of struct eh_unwind.
  */
 VERIFIED_ONCE int leave_uprobes(struct eh_unwind *u)
 {
@@ -148,7 +151,8 @@ VERIFIED_ONCE int leave_uprobes(struct eh_unwind *u)
 		return 0;
 	if (u->frame.ip - base >= XOL_SLOT_BYTES) {
 		if (!bpf_core_read(&probed, sizeof(probed), &task->vaddr) &&
-		    !bpf_core_read(&copy, sizeof(copy), &task->xol_vaddr) && u->frame.ip - copy <= MAX_INSN_BYTES)
+		    !bpf_core_read(&copy, sizeof(copy), &task->xol_vaddr) &&
+		    u->frame.ip - copy <= MAX_INSN_BYTES)
 			u->frame.ip += probed - copy;
 	} else if (u->hijacked && read_hijacked(u, &r)) {
 		u->frame.ip = r.ip;
@@ -163,10 +167,12 @@ VERIFIED_ONCE int leave_uprobes(struct eh_unwind *u)
 #define PF_EXITING 0x00000004
 
 /*
- * Is the task about to leave its address space? A child of vfork() lets its parent continue when it has begun a new image, or is
- * exiting. For a moment it still has the parent's memory, whose stack the parent is changing again.
+ * Is the task about to leave its address space? A child of vfork() lets its parent continue when it
+ * has begun a new image, or is exiting. For a moment it still has the parent's memory, whose stack
+ * the parent is changing again.
  */
-static __always_inline bool is_leaving_memory(struct task_struct *task, struct mm_struct *mm, __s32 syscall)
+static __always_inline bool is_leaving_memory(struct task_struct *task, struct mm_struct *mm,
+					      __s32 syscall)
 {
 	if (!IS_EXEC(syscall) && !(task->flags & PF_EXITING))
 		return false;
@@ -187,8 +193,8 @@ static __always_inline bool has_user_stack(struct task_struct *task)
 }
 
 /*
- * The user registers of a task, whether it was interrupted in user mode or in the kernel: every entry from
- * user mode saves them at the top of its stack.
+ * The user registers of a task, whether it was interrupted in user mode or in the kernel: every
+ * entry from user mode saves them at the top of its stack.
  */
 static __always_inline void take_registers(struct eh_unwind *u, struct task_struct *task,
 					   const struct pt_regs *regs)
@@ -197,7 +203,9 @@ static __always_inline void take_registers(struct eh_unwind *u, struct task_stru
 
 	u->is_32bit = are_of_32bit(regs);
 	copy_registers(&u->frame, regs);
-	/* a program that has just been executed is at its entry point, and not behind a system call */
+	/*
+	 * a program that has just been executed is at its entry point, and not behind a system call
+	 */
 	u->in_syscall = syscall >= 0 && !IS_EXEC(syscall);
 	if (bpf_core_field_exists(task->utask) && untrusted(task)->utask) {
 		u->hijacked = (__u64)untrusted(task)->utask;
@@ -207,16 +215,17 @@ static __always_inline void take_registers(struct eh_unwind *u, struct task_stru
 }
 
 /*
- * unwind_frame() as a global function, which the verifier checks once, by itself. As a part of the loop's callback, it would
- * be checked at each turn. From 6.19 on, two paths are merged there only if the verifier knows exactly the same about each
- * register, so that it would follow all combinations of branches within a frame: a million instructions.
+ * unwind_frame() as a global function, which the verifier checks once, by itself. As a part of the
+ * loop's callback, it would be checked at each turn. From 6.19 on, two paths are merged there only
+ * if the verifier knows exactly the same about each register, so that it would follow all
+ * combinations of branches within a frame: a million instructions.
  */
 __noinline int unwind_one(struct eh_unwind *u)
 {
 	return u ? unwind_frame(u) : 1;
 }
 
-#define STEPS_A_TURN 8	/* a turn of bpf_loop() costs a call, too */
+#define STEPS_A_TURN 8 /* a turn of bpf_loop() costs a call, too */
 
 static long unwind_next(__u32 i, struct eh_unwind **ctx)
 {
@@ -259,11 +268,12 @@ VERIFIED_ONCE int walk_stack(struct eh_unwind *u)
 }
 
 /*
- * Unwinds the user stack of the running task, in at most this many steps. The frames, u->stack.nr_frames of
- * them, are in their places (frame_place.h) in u->frames, or in own_deep_stack(), and are named by
- * u->stack.id (0: none); u->end is the enum end_reason.
+ * Unwinds the user stack of the running task, in at most this many steps. The frames,
+ * u->stack.nr_frames of them, are in their places (frame_place.h) in u->frames, or in
+ * own_deep_stack(), and are named by u->stack.id (0: none); u->end is the enum end_reason.
  */
-static __always_inline void unwind_current(struct eh_unwind *u, struct task_struct *task, __u32 max_steps)
+static __always_inline void unwind_current(struct eh_unwind *u, struct task_struct *task,
+					   __u32 max_steps)
 {
 	walk_reset(u, max_depth, max_steps);
 	u->end = END_NO_USER;

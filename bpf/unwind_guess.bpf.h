@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Guesses the caller of a frame whose pc has no rule, from the stack's contents and the bytes of the code. A guess is made only if
- * no table has a rule, and the caller must be in code. Known code at a fixed place in a file needs no guess: it has rows in
- * the file's table (libcommon/table/known_code.h).
+ * Guesses the caller of a frame whose pc has no rule, from the stack's contents and the bytes of
+ * the code. A guess is made only if no table has a rule, and the caller must be in code. Known code
+ * at a fixed place in a file needs no guess: it has rows in the file's table
+ * (libcommon/table/known_code.h).
  */
 #ifndef EHPERF_UNWIND_GUESS_BPF_H
 #define EHPERF_UNWIND_GUESS_BPF_H
@@ -14,8 +15,8 @@
 #define MAX_FRAME_BYTES (8 << 20)
 
 /*
- * By the frame pointer, as JIT compilers keep it: it must point up the stack, and the return address there must follow a call.
- * After the first such step, it may point to another stack.
+ * By the frame pointer, as JIT compilers keep it: it must point up the stack, and the return
+ * address there must follow a call. After the first such step, it may point to another stack.
  */
 static __always_inline bool leave_by_fp(struct eh_unwind *u)
 {
@@ -31,7 +32,10 @@ static __always_inline bool leave_by_fp(struct eh_unwind *u)
 	return leave_to(u, RETURN_ADDRESS(u->pair[1]), fp + 16);
 }
 
-/* Finds the caller of a frame that has no rule; u->end_if_wrong says why it has none. 1 ends the stack. */
+/*
+ * Finds the caller of a frame that has no rule; u->end_if_wrong says why it has none. 1 ends the
+ * stack.
+ */
 VERIFIED_ONCE int leave_by_guess(struct eh_unwind *u)
 {
 	if (!u)

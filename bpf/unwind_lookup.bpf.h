@@ -14,12 +14,13 @@ static __always_inline void *slab_at(struct eh_unwind *u, loc_t loc)
 }
 
 /*
- * Both searches below halve a range [*at, *at + *nr) whose first element is known not to lie after the
- * target, until *nr is 1. Both results of a comparison leave the same *nr, and the verifier knows nothing of
- * *at. So it follows one path, and not two to the power of the steps. And the steps are written out: in a loop, the verifier looks
- * for a state that it has seen before only now and then, and follows three times as much.
+ * Both searches below halve a range [*at, *at + *nr) whose first element is known not to lie after
+ * the target, until *nr is 1. Both results of a comparison leave the same *nr, and the verifier
+ * knows nothing of *at. So it follows one path, and not two to the power of the steps. And the
+ * steps are written out: in a loop, the verifier looks for a state that it has seen before only now
+ * and then, and follows three times as much.
  */
-#define FOUR_AND(step)	((step) && (step) && (step) && (step))
+#define FOUR_AND(step) ((step) && (step) && (step) && (step))
 
 static __always_inline bool halve_mappings(void *slab, __u32 *at, __u32 *nr, __u64 pc)
 {
@@ -35,11 +36,12 @@ static __always_inline bool halve_mappings(void *slab, __u32 *at, __u32 *nr, __u
 }
 
 /* the last of nr mappings that does not begin after pc, or the first one */
-static __always_inline struct eh_mapping *search_mappings(void *slab, loc_t process, __u32 nr, __u64 pc)
+static __always_inline struct eh_mapping *search_mappings(void *slab, loc_t process, __u32 nr,
+							  __u64 pc)
 {
 	__u32 at = process + sizeof(struct eh_process);
 
-	(void)FOUR_AND(FOUR_AND(halve_mappings(slab, &at, &nr, pc)));	/* MAX_MAPPINGS_SHIFT times */
+	(void)FOUR_AND(FOUR_AND(halve_mappings(slab, &at, &nr, pc))); /* MAX_MAPPINGS_SHIFT times */
 	return slab + LOC_OFFSET(at);
 }
 
@@ -59,7 +61,8 @@ static __always_inline bool halve_rows(void *slab, __u32 *at, __u32 *nr, __u32 p
 static __always_inline __u32 search_rows(void *slab, loc_t at, __u32 nr, __u32 pc)
 {
 	/* PAGE_ROWS_SHIFT times */
-	(void)(FOUR_AND(halve_rows(slab, &at, &nr, pc)) && FOUR_AND(halve_rows(slab, &at, &nr, pc)) &&
+	(void)(FOUR_AND(halve_rows(slab, &at, &nr, pc)) &&
+	       FOUR_AND(halve_rows(slab, &at, &nr, pc)) &&
 	       FOUR_AND(halve_rows(slab, &at, &nr, pc)));
 	return *(loose_u32 *)(slab + LOC_OFFSET(at));
 }
@@ -97,7 +100,8 @@ static __always_inline bool find_mapping(struct eh_unwind *u, __u64 pc)
 }
 
 /* Where the rule lies for this offset in the file of u->module, or NULL */
-static __always_inline struct eh_rule *rule_at(struct eh_unwind *u, __u32 table_nr, __u64 file_offset)
+static __always_inline struct eh_rule *rule_at(struct eh_unwind *u, __u32 table_nr,
+					       __u64 file_offset)
 {
 	const struct eh_table *table = &u->module.tables[table_nr & (NR_TABLES - 1)];
 	__u64 page_nr = (file_offset >> PAGE_ROWS_SHIFT) - table->first_page;
@@ -120,10 +124,14 @@ static __always_inline struct eh_rule *rule_at(struct eh_unwind *u, __u32 table_
 	row = search_rows(slab, page.rows, page.nr_rows, file_offset & (MAX_PAGE_ROWS - 1));
 	if (!rules)
 		rules = RULES_BEHIND(page.rows, page.nr_rows);
-	return slab_at(u, rules + (page.rule_base * RULE_BASE_UNIT + ROW_RULE(row)) * sizeof(struct eh_rule));
+	return slab_at(u, rules + (page.rule_base * RULE_BASE_UNIT + ROW_RULE(row)) *
+					  sizeof(struct eh_rule));
 }
 
-/* The rule for this offset in the file of u->module, into u->rule; RULE_NONE where the table has none. */
+/*
+ * The rule for this offset in the file of u->module, into u->rule; RULE_NONE where the table has
+ * none.
+ */
 static __always_inline void find_rule(struct eh_unwind *u, __u32 table_nr, __u64 file_offset)
 {
 	const struct eh_rule *rule = rule_at(u, table_nr, file_offset);

@@ -20,22 +20,31 @@
 #endif
 
 /*
- * Reads a field in map memory again each time. The verifier remembers what it knows of a value in a register (results of
- * comparisons, bits that are set), and may then follow every combination of the branches below separately: up to 3 to the
- * power of 7 paths through one step. How many of them it prunes differs between versions. Of a value that was just read from
- * memory, the verifier knows only the width. So after each branch, with only pointers in registers, the paths are equal again,
+ * Reads a field in map memory again each time. The verifier remembers what it knows of a value in a
+ * register (results of comparisons, bits that are set), and may then follow every combination of
+ * the branches below separately: up to 3 to the power of 7 paths through one step. How many of them
+ * it prunes differs between versions. Of a value that was just read from memory, the verifier knows
+ * only the width. So after each branch, with only pointers in registers, the paths are equal again,
  * and it merges them.
  */
 #define AGAIN(field) (*(const volatile __typeof__(field) *)&(field))
 
 /* x & mask, which the compiler must not leave out where it knows better than the verifier */
 #ifdef __bpf__
-#define MASKED(x, mask) ({ __u64 x_ = (x); asm volatile("%0 &= %1" : "+r"(x_) : "i"(mask)); x_; })
+#define MASKED(x, mask)                                          \
+	({                                                       \
+		__u64 x_ = (x);                                  \
+		asm volatile("%0 &= %1" : "+r"(x_) : "i"(mask)); \
+		x_;                                              \
+	})
 #else
 #define MASKED(x, mask) ((x) & (mask))
 #endif
 
-/* What lies in bytes, at any address. In the kernel's case an aligned type: clang would else load it byte by byte. */
+/*
+ * What lies in bytes, at any address. In the kernel's case an aligned type: clang would else load
+ * it byte by byte.
+ */
 #ifdef __bpf__
 #define LOOSE
 #else
@@ -48,26 +57,26 @@ typedef __u64 LOOSE loose_u64;
 #define WINDOW_BYTES 1024
 
 struct window {
-	__u64 base;	/* address of bytes[0] */
-	__u32 len;	/* valid bytes */
+	__u64 base; /* address of bytes[0] */
+	__u32 len;  /* valid bytes */
 	__u32 pad;
 	__u8 bytes[WINDOW_BYTES + 8];
 };
 
 /*
- * The state of one step. reg[] and ip are the frame's at first; the step replaces them by the caller's, in the order of
- * rule.saved[], and .stage says how many are done. Bit i of .known: reg[i] has a value. If stack bytes are missing, the next call
- * goes on where this one stopped.
+ * The state of one step. reg[] and ip are the frame's at first; the step replaces them by the
+ * caller's, in the order of rule.saved[], and .stage says how many are done. Bit i of .known:
+ * reg[i] has a value. If stack bytes are missing, the next call goes on where this one stopped.
  */
 struct frame_state {
-	__u64 reg[EH_NR_REGS];	/* DWARF numbers */
+	__u64 reg[EH_NR_REGS]; /* DWARF numbers */
 	__u64 ip;
 	__u32 known;
-	__u32 stage;		/* 0: CFA not known yet; i + 1: the registers of saved[0..i-1] are done */
-	__u64 cfa;		/* from stage 1 on: */
-	__u64 base;		/* the frame's own base_reg, */
-	__u32 base_known;	/* enum base_known */
-	__u32 by_call;		/* ip is a return address; else it is what runs next */
+	__u32 stage;      /* 0: CFA not known yet; i + 1: the registers of saved[0..i-1] are done */
+	__u64 cfa;        /* from stage 1 on: */
+	__u64 base;       /* the frame's own base_reg, */
+	__u32 base_known; /* enum base_known */
+	__u32 by_call;    /* ip is a return address; else it is what runs next */
 };
 
 enum base_known { BASE_UNKNOWN, BASE_KNOWN, BASE_POPPED };
@@ -78,12 +87,16 @@ enum base_known { BASE_UNKNOWN, BASE_KNOWN, BASE_POPPED };
 enum { STEP_OK = -1, STEP_NEEDS_STACK = -2 };
 
 /*
- * The callee-saved registers except the stack and frame pointers. A function that counts its CFA from one of them has saved
- * sp there, to realign the stack or to change to another one, which may be anywhere. OCaml 5 does so to call C.
+ * The callee-saved registers except the stack and frame pointers. A function that counts its CFA
+ * from one of them has saved sp there, to realign the stack or to change to another one, which may
+ * be anywhere. OCaml 5 does so to call C.
  */
 #define MAY_KEEP_SP (KNOWN_CALLEE_SAVED & ~(1u << REG_FP))
 
-/* Does saved[i] refer to base_reg? SAVED_SAME is its value then, and an offset is relative to that value. */
+/*
+ * Does saved[i] refer to base_reg? SAVED_SAME is its value then, and an offset is relative to that
+ * value.
+ */
 static __always_inline int in_base(const struct eh_rule *rule, __u32 i)
 {
 	return AGAIN(rule->from_base) >> i & 1;
@@ -92,7 +105,8 @@ static __always_inline int in_base(const struct eh_rule *rule, __u32 i)
 /* Is the return address still where the call has put it? */
 static __always_inline int returns_by_register(const struct eh_rule *rule)
 {
-	return RA_IN_REGISTER && AGAIN(rule->saved[SAVED_RA]) == SAVED_SAME && !in_base(rule, SAVED_RA);
+	return RA_IN_REGISTER && AGAIN(rule->saved[SAVED_RA]) == SAVED_SAME &&
+	       !in_base(rule, SAVED_RA);
 }
 
 /* 1 with *value set, or 0: the window does not have these 8 bytes */
@@ -173,9 +187,9 @@ static __always_inline int step_saved(const struct eh_rule *rule, struct frame_s
 }
 
 /*
- * The value of base_reg in this frame. In a realigned frame, GCC's CFI gives the places of the saved registers, rbp among them,
- * relative to rbp, up to the function's end. After `pop %rbp`, rbp is the caller's, and points outside this frame. Then all these
- * registers have been restored.
+ * The value of base_reg in this frame. In a realigned frame, GCC's CFI gives the places of the
+ * saved registers, rbp among them, relative to rbp, up to the function's end. After `pop %rbp`, rbp
+ * is the caller's, and points outside this frame. Then all these registers have been restored.
  */
 static __always_inline void step_base(const struct eh_rule *rule, struct frame_state *frame)
 {
@@ -188,14 +202,15 @@ static __always_inline void step_base(const struct eh_rule *rule, struct frame_s
 	}
 	frame->base = frame->reg[rule->base_reg];
 	frame->base_known = frame->known >> rule->base_reg & 1 ? BASE_KNOWN : BASE_UNKNOWN;
-	if (in_base(rule, SAVED_FP) && rule->base_reg == REG_FP && AGAIN(rule->saved[SAVED_FP]) == 0 &&
-	    AGAIN(frame->base) - sp >= AGAIN(frame->cfa) - sp)
+	if (in_base(rule, SAVED_FP) && rule->base_reg == REG_FP &&
+	    AGAIN(rule->saved[SAVED_FP]) == 0 && AGAIN(frame->base) - sp >= AGAIN(frame->cfa) - sp)
 		frame->base_known = BASE_POPPED;
 }
 
 /*
- * STEP_OK: *frame is the caller's. STEP_NEEDS_STACK: call again, all else unchanged, when the window
- * holds the 8 bytes at *need. Otherwise an enum end_reason; END_COMPLETE: the frame is the outermost.
+ * STEP_OK: *frame is the caller's. STEP_NEEDS_STACK: call again, all else unchanged, when the
+ * window holds the 8 bytes at *need. Otherwise an enum end_reason; END_COMPLETE: the frame is the
+ * outermost.
  */
 static __always_inline int unwind_step(const struct eh_rule *rule, struct frame_state *frame,
 				       const struct window *window, __u64 *need)
@@ -209,7 +224,8 @@ static __always_inline int unwind_step(const struct eh_rule *rule, struct frame_
 		if (rule->saved[SAVED_RA] == SAVED_LOST)
 			return END_COMPLETE;
 		if (rule->kind >= RULE_UNSUPPORTED || rule->saved[SAVED_RA] == SAVED_ODD ||
-		    (!RA_IN_REGISTER && rule->saved[SAVED_RA] >= SAVED_SAME && !in_base(rule, SAVED_RA)))
+		    (!RA_IN_REGISTER && rule->saved[SAVED_RA] >= SAVED_SAME &&
+		     !in_base(rule, SAVED_RA)))
 			return END_UNSUPPORTED;
 		/* a frame that has made a call has no return address in that register any more */
 		if (returns_by_register(rule) && !(frame->known >> (EH_RA % EH_NR_REGS) & 1))
@@ -218,18 +234,21 @@ static __always_inline int unwind_step(const struct eh_rule *rule, struct frame_
 		if (result != STEP_OK)
 			return result;
 		/*
-		 * A frame that has made a call has its return address above sp. A leaf may have popped it: OCaml's
-		 * caml_c_call has its CFA at sp for a few instructions, and the return address below.
+		 * A frame that has made a call has its return address above sp. A leaf may have
+		 * popped it: OCaml's caml_c_call has its CFA at sp for a few instructions, and the
+		 * return address below.
 		 */
-		if (frame->cfa < frame->reg[REG_SP] + (AGAIN(frame->by_call) && !in_base(rule, SAVED_RA)) &&
-		    rule->kind != RULE_DEREF && rule->kind != RULE_INDEXED && !(rule->flags & RULE_CROSSES) &&
-		    !(MAY_KEEP_SP >> rule->cfa_reg & 1))
+		if (frame->cfa < frame->reg[REG_SP] +
+					 (AGAIN(frame->by_call) && !in_base(rule, SAVED_RA)) &&
+		    rule->kind != RULE_DEREF && rule->kind != RULE_INDEXED &&
+		    !(rule->flags & RULE_CROSSES) && !(MAY_KEEP_SP >> rule->cfa_reg & 1))
 			return END_NO_PROGRESS;
 		step_base(rule, frame);
 		/*
-		 * Assembly may know that its own callee preserves more registers, and its CFI may use them
-		 * (aesni_gcm_encrypt: at a call, the CFA is rax + 8). So a register without a rule keeps its
-		 * value, as in gdb and libgcc. Of a signal frame, only callee-saved registers keep theirs.
+		 * Assembly may know that its own callee preserves more registers, and its CFI may
+		 * use them (aesni_gcm_encrypt: at a call, the CFA is rax + 8). So a register
+		 * without a rule keeps its value, as in gdb and libgcc. Of a signal frame, only
+		 * callee-saved registers keep theirs.
 		 */
 		if (returns_by_register(rule))
 			frame->ip = frame->reg[EH_RA % EH_NR_REGS];

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The walk from frame to frame. It enters a frame (finds its mapping, and records it), looks up its rule, computes the
- * caller's registers by the rule (the step), and goes on to the caller's frame. The kernel and the host run this code.
+ * The walk from frame to frame. It enters a frame (finds its mapping, and records it), looks up its
+ * rule, computes the caller's registers by the rule (the step), and goes on to the caller's frame.
+ * The kernel and the host run this code.
  *
- * Only this header and the code that makes a file's table (unwind_table.h) decide which source of a rule is used. A pc
- * has the first of these rules: known code, Go's own tables, CFI, code rules. If it has none, its caller is guessed
- * (unwind_guess.bpf.h).
+ * Only this header and the code that makes a file's table (unwind_table.h) decide which source of a
+ * rule is used. A pc has the first of these rules: known code, Go's own tables, CFI, code rules. If
+ * it has none, its caller is guessed (unwind_guess.bpf.h).
  */
 #ifndef EHPERF_UNWIND_WALK_BPF_H
 #define EHPERF_UNWIND_WALK_BPF_H
@@ -18,12 +19,13 @@
 #include "unwind_state.bpf.h"
 
 /*
- * Loads the window so that it has the 8 bytes at addr. It begins a little below addr, but not below sp, and has as many bytes as
- * can be read. If that fails, it begins at addr.
+ * Loads the window so that it has the 8 bytes at addr. It begins a little below addr, but not below
+ * sp, and has as many bytes as can be read. If that fails, it begins at addr.
  */
 static __always_inline bool load_window(struct eh_unwind *u, __u64 addr)
 {
-	__u64 base = addr - (NR_SAVED - 1) * 8;	/* the other registers are mostly saved below this one */
+	/* the other registers are mostly saved below this one */
+	__u64 base = addr - (NR_SAVED - 1) * 8;
 	__u32 len;
 
 	if (base < u->frame.reg[REG_SP] || base > addr)
@@ -45,9 +47,9 @@ static __always_inline bool load_window(struct eh_unwind *u, __u64 addr)
 /* ---- enter ---- */
 
 /*
- * Restores the return address if it was hijacked. False: call again, because the first entry of u->hijacked was
- * skipped. That entry lies below this frame, could not be read, or belongs to a call that longjmp() has left, and whose
- * place another call has taken.
+ * Restores the return address if it was hijacked. False: call again, because the first entry of
+ * u->hijacked was skipped. That entry lies below this frame, could not be read, or belongs to a
+ * call that longjmp() has left, and whose place another call has taken.
  */
 VERIFIED_ONCE int restore_return_address(struct eh_unwind *u)
 {
@@ -121,8 +123,8 @@ static __always_inline __u64 frame_of(const struct eh_unwind *u, bool mapped)
 }
 
 /*
- * The end reason of a stack whose last return address is outside of all code. A return address of 0 is the outermost
- * end, unless it was guessed.
+ * The end reason of a stack whose last return address is outside of all code. A return address of 0
+ * is the outermost end, unless it was guessed.
  */
 static __always_inline int end_of_stack(const struct eh_unwind *u)
 {
@@ -159,15 +161,17 @@ static __always_inline bool recall_frame(struct eh_unwind *u)
 }
 
 /*
- * Keeps the frame and its rule in the memo, if the rule is from its file's CFI. Other rules depend on more than the pc,
- * or may be replaced. Without a rule, the walk also needs the mapping, which the memo does not keep.
+ * Keeps the frame and its rule in the memo, if the rule is from its file's CFI. Other rules depend
+ * on more than the pc, or may be replaced. Without a rule, the walk also needs the mapping, which
+ * the memo does not keep.
  */
 static __always_inline void remember_frame(struct eh_unwind *u)
 {
 	struct frame_memo *memo;
 
-	if (u->todo != TODO_CFI || u->module.pending & PENDING_ROWS || u->rule.flags & (RULE_FROM_CODE | RULE_NOTED) ||
-	    u->rule.kind == RULE_NONE || u->rule.kind >= RULE_UNSUPPORTED)
+	if (u->todo != TODO_CFI || u->module.pending & PENDING_ROWS ||
+	    u->rule.flags & (RULE_FROM_CODE | RULE_NOTED) || u->rule.kind == RULE_NONE ||
+	    u->rule.kind >= RULE_UNSUPPORTED)
 		return;
 	memo = memo_of(u);
 	memo->pc = memo_pc(u);
@@ -183,7 +187,7 @@ static __always_inline bool enter_frame(struct eh_unwind *u)
 {
 	bool mapped = find_mapping(u, u->frame.ip - u->frame.by_call);
 
-	if (!mapped && u->stack.nr_frames) {	/* only the leaf is recorded without a mapping */
+	if (!mapped && u->stack.nr_frames) { /* only the leaf is recorded without a mapping */
 		u->end = end_of_stack(u);
 		return false;
 	}
@@ -198,8 +202,9 @@ static __always_inline bool enter_frame(struct eh_unwind *u)
 /* ---- rule ---- */
 
 /*
- * Checks that JIT code is still the code for which its rule was made. If so, the frame gets the rule's tag. The tag
- * distinguishes it from frames of other code at the same address, also in other processes.
+ * Checks that JIT code is still the code for which its rule was made. If so, the frame gets the
+ * rule's tag. The tag distinguishes it from frames of other code at the same address, also in other
+ * processes.
  */
 VERIFIED_ONCE int apply_jit_rule(struct eh_unwind *u)
 {
@@ -229,7 +234,8 @@ static __always_inline bool look_up_rule(struct eh_unwind *u)
 		return false;
 	}
 	todo = AGAIN(u->todo);
-	find_rule(u, TODO_TABLE(todo), offset_in_file(u, u->frame.ip - (u->frame.by_call ^ TODO_IS_BESIDE(todo))));
+	find_rule(u, TODO_TABLE(todo),
+		  offset_in_file(u, u->frame.ip - (u->frame.by_call ^ TODO_IS_BESIDE(todo))));
 	if (u->rule.flags & RULE_NOTED)
 		CALL(apply_jit_rule, u);
 	remember_frame(u);
@@ -237,10 +243,10 @@ static __always_inline bool look_up_rule(struct eh_unwind *u)
 }
 
 /*
- * There is no rule for this pc. Chooses the next place to search: the byte beside the pc, then the next table. The byte
- * beside it is right in two cases. makecontext() uses a function's first byte as a return address. And if the leaf is
- * in a system call with which its function ends (rt_sigreturn in __restore_rt), the pc lies behind this function.
- * False: there is no other place.
+ * There is no rule for this pc. Chooses the next place to search: the byte beside the pc, then the
+ * next table. The byte beside it is right in two cases. makecontext() uses a function's first byte
+ * as a return address. And if the leaf is in a system call with which its function ends
+ * (rt_sigreturn in __restore_rt), the pc lies behind this function. False: there is no other place.
  */
 static __always_inline bool try_fallback_tables(struct eh_unwind *u)
 {
@@ -250,7 +256,8 @@ static __always_inline bool try_fallback_tables(struct eh_unwind *u)
 		return false;
 	if (u->todo == TODO_CFI && (u->frame.by_call || in_syscall))
 		u->todo = TODO_CFI_BESIDE;
-	else if (u->todo < TODO_CODE && (u->module.pending & PENDING_CODE || u->module.tables[TABLE_CODE].nr_pages))
+	else if (u->todo < TODO_CODE &&
+		 (u->module.pending & PENDING_CODE || u->module.tables[TABLE_CODE].nr_pages))
 		u->todo = TODO_CODE;
 	else if (u->todo == TODO_CODE && in_syscall)
 		u->todo = TODO_CODE_BESIDE;
@@ -269,7 +276,10 @@ static __always_inline bool is_entry(const struct eh_unwind *u)
 
 /* ---- step ---- */
 
-/* The step needs the 8 bytes at addr. false: they cannot be read, and the step cannot go on without them */
+/*
+ * The step needs the 8 bytes at addr. false: they cannot be read, and the step cannot go on without
+ * them
+ */
 VERIFIED_ONCE int load_stack(struct eh_unwind *u, __u64 addr)
 {
 	__u32 i;
@@ -279,7 +289,10 @@ VERIFIED_ONCE int load_stack(struct eh_unwind *u, __u64 addr)
 	u->todo = TODO_STEP;
 	if (load_window(u, addr))
 		return true;
-	/* After the instruction `leave`, GCC's CFI is wrong for saved registers. Only this register becomes unknown. */
+	/*
+	 * After the instruction `leave`, GCC's CFI is wrong for saved registers. Only this register
+	 * becomes unknown.
+	 */
 	if (!u->frame.stage || u->frame.stage > SAVED_RA)
 		return false;
 	i = MASKED(u->frame.stage - 1, 15);
@@ -290,10 +303,13 @@ VERIFIED_ONCE int load_stack(struct eh_unwind *u, __u64 addr)
 
 /* ---- leave ---- */
 
-/* Where the return address is in a register, entry code clears it, as it clears the frame pointer. */
+/*
+ * Where the return address is in a register, entry code clears it, as it clears the frame pointer.
+ */
 static __always_inline bool is_called_by_entry(struct eh_unwind *u)
 {
-	return RA_IN_REGISTER && !RETURN_ADDRESS(u->frame.ip) && u->frame.known >> REG_FP & 1 && !u->frame.reg[REG_FP];
+	return RA_IN_REGISTER && !RETURN_ADDRESS(u->frame.ip) && u->frame.known >> REG_FP & 1 &&
+	       !u->frame.reg[REG_FP];
 }
 
 /* The step is done. 1 ends the stack, u->end says why. */
@@ -301,8 +317,12 @@ static __always_inline int leave_frame(struct eh_unwind *u)
 {
 	u->todo = TODO_ENTER;
 	u->frame.by_call = !(u->rule.flags & RULE_SIGNAL);
-	/* A rule from code assumes that a call precedes the return address. If none does, the stack ends. */
-	if (!(u->rule.flags & RULE_FROM_CODE) || u->hijacked || CALL(follows_call, u, RETURN_ADDRESS(u->frame.ip)))
+	/*
+	 * A rule from code assumes that a call precedes the return address. If none does, the stack
+	 * ends.
+	 */
+	if (!(u->rule.flags & RULE_FROM_CODE) || u->hijacked ||
+	    CALL(follows_call, u, RETURN_ADDRESS(u->frame.ip)))
 		return 0;
 	u->end = is_new_thread(u) || is_called_by_entry(u) ? END_COMPLETE : END_NO_ROW;
 	return 1;
@@ -325,8 +345,8 @@ static __always_inline int leave_without_rule(struct eh_unwind *u)
 /* ---- the walk ---- */
 
 /*
- * Mostly goes from a frame to its caller. It returns before that to search another table, or when it has loaded a window: the next
- * call goes on there. 1: the stack ends, and u->end says why.
+ * Mostly goes from a frame to its caller. It returns before that to search another table, or when
+ * it has loaded a window: the next call goes on there. 1: the stack ends, and u->end says why.
  */
 static __always_inline int unwind_frame(struct eh_unwind *u)
 {
@@ -359,8 +379,8 @@ static __always_inline int unwind_frame(struct eh_unwind *u)
 }
 
 /*
- * After the first unwind_frame() of a 32-bit program: ends the stack at its leaf, because there are no rules for such
- * programs.
+ * After the first unwind_frame() of a 32-bit program: ends the stack at its leaf, because there are
+ * no rules for such programs.
  */
 static __always_inline void walk_end_at_leaf(struct eh_unwind *u)
 {
@@ -370,8 +390,11 @@ static __always_inline void walk_end_at_leaf(struct eh_unwind *u)
 }
 
 /* steps for one frame, if registers need a window each. Only few frames of a stack need so many */
-#define MAX_FRAME_STEPS	4
-/* Steps for a stack: more than the frames that are kept, so that the root of a deeper stack is reached. */
+#define MAX_FRAME_STEPS 4
+/*
+ * Steps for a stack: more than the frames that are kept, so that the root of a deeper stack is
+ * reached.
+ */
 #define WALK_STEPS(max_depth) ((max_depth) < MAX_DEPTH / 2 ? MAX_DEPTH : 2 * (max_depth))
 
 /* Resets the state for a new walk. Call this before the registers are put into u->frame. */
@@ -398,11 +421,11 @@ static __always_inline void walk_reset(struct eh_unwind *u, __u32 max_depth, __u
 }
 
 /*
- * Opens the mapping list of this handle. END_COMPLETE if it belongs to this image and has the same count of changes;
- * else why it cannot be used
+ * Opens the mapping list of this handle. END_COMPLETE if it belongs to this image and has the same
+ * count of changes; else why it cannot be used
  */
-static __always_inline int walk_open(struct eh_unwind *u, __u64 handle, const struct eh_image *image,
-				     __u32 changes)
+static __always_inline int walk_open(struct eh_unwind *u, __u64 handle,
+				     const struct eh_image *image, __u32 changes)
 {
 	struct eh_process *process;
 
@@ -414,7 +437,8 @@ static __always_inline int walk_open(struct eh_unwind *u, __u64 handle, const st
 		return END_UNKNOWN_PROCESS;
 	if (*(volatile __u32 *)&process->generation != u->generation ||
 	    process->image.tgid != image->tgid || process->image.start_ns != image->start_ns ||
-	    process->image.exec_id != image->exec_id || (process->changes != changes && !process->refused))
+	    process->image.exec_id != image->exec_id ||
+	    (process->changes != changes && !process->refused))
 		return END_STALE;
 	u->quiet_until_ns = process->quiet_until_ns;
 	if (process->refused)
@@ -426,16 +450,18 @@ static __always_inline int walk_open(struct eh_unwind *u, __u64 handle, const st
 }
 
 /*
- * After the last unwind_frame(): has the walk ended in code of no file, at u->last_ip, and may user space read this
- * code to make rules?
+ * After the last unwind_frame(): has the walk ended in code of no file, at u->last_ip, and may user
+ * space read this code to make rules?
  */
 static __always_inline bool walk_wants_region(const struct eh_unwind *u)
 {
-	return u->module.pending & PENDING_REGION && (u->end == END_NO_TABLE || u->end == END_NO_ROW);
+	return u->module.pending & PENDING_REGION &&
+	       (u->end == END_NO_TABLE || u->end == END_NO_ROW);
 }
 
 /*
- * After the last unwind_frame(): sets the final end reason, and the stack's ID if the list was not replaced meanwhile.
+ * After the last unwind_frame(): sets the final end reason, and the stack's ID if the list was not
+ * replaced meanwhile.
  */
 static __always_inline void walk_close(struct eh_unwind *u)
 {
@@ -446,7 +472,7 @@ static __always_inline void walk_close(struct eh_unwind *u)
 	if (u->end == END_COMPLETE && u->stack.nr_frames > u->max_depth)
 		u->end = END_CUT;
 	if (process && *(volatile __u32 *)&process->generation != u->generation) {
-		u->end = END_STALE;	/* and the frames may be wrong */
+		u->end = END_STALE; /* and the frames may be wrong */
 		u->stack.nr_frames = 0;
 		return;
 	}

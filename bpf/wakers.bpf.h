@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The wakers of the off-CPU periods of bpf/off_cpu_periods.bpf.h: the thread that wakes the blocked thread, with its own
- * stacks at that moment, or an interrupt. Each waker is sent once, as a key_record, whose ID is in stack_key.waker of the
- * periods that it ends. The tool also attaches thread_waking.
+ * The wakers of the off-CPU periods of bpf/off_cpu_periods.bpf.h: the thread that wakes the blocked
+ * thread, with its own stacks at that moment, or an interrupt. Each waker is sent once, as a
+ * key_record, whose ID is in stack_key.waker of the periods that it ends. The tool also attaches
+ * thread_waking.
  *
- * sched_waking is hit in the waker, sched_wakeup often on the CPU of the woken thread. The waker is taken in sched_waking, and
- * is assigned to the period in sched_wakeup (or, if that is not reported, at the end of the period). Only then has the period
- * surely begun: sched_waking may be hit before the sched_switch of a thread that is just leaving the CPU. A thread that is
- * woken before it has left the CPU does not leave it, and sched_wakeup forgets its waker.
+ * sched_waking is hit in the waker, sched_wakeup often on the CPU of the woken thread. The waker is
+ * taken in sched_waking, and is assigned to the period in sched_wakeup (or, if that is not
+ * reported, at the end of the period). Only then has the period surely begun: sched_waking may be
+ * hit before the sched_switch of a thread that is just leaving the CPU. A thread that is woken
+ * before it has left the CPU does not leave it, and sched_wakeup forgets its waker.
  */
 #ifndef EHPERF_WAKERS_BPF_H
 #define EHPERF_WAKERS_BPF_H
@@ -21,7 +23,7 @@
 /* a search for the frame of an interrupt's entry, for bpf_loop() */
 struct entry_search {
 	struct kernel_stack *k;
-	__u32 nr;	/* of the frames from the leaf up to it; 0: not found */
+	__u32 nr; /* of the frames from the leaf up to it; 0: not found */
 };
 
 static long search_entry(__u32 i, struct entry_search *search)
@@ -36,12 +38,13 @@ static long search_entry(__u32 i, struct entry_search *search)
 }
 
 /*
- * Finds the waker by the stack: if it contains the entry of an interrupt, the waker is the interrupt, with its part of the
- * stack, and not the interrupted thread. For a softirq that a thread's own system call runs, such as the loopback's, the waker
- * is that thread. True: a thread, whose kernel stack is in key->kernel_stack
+ * Finds the waker by the stack: if it contains the entry of an interrupt, the waker is the
+ * interrupt, with its part of the stack, and not the interrupted thread. For a softirq that a
+ * thread's own system call runs, such as the loopback's, the waker is that thread. True: a thread,
+ * whose kernel stack is in key->kernel_stack
  */
-static __always_inline bool take_kernel_stack(void *ctx, struct task_struct *running, struct stack_key *key,
-					      struct stack_stats *stats)
+static __always_inline bool take_kernel_stack(void *ctx, struct task_struct *running,
+					      struct stack_key *key, struct stack_stats *stats)
 {
 	__u32 zero = 0;
 	struct kernel_stack *k = bpf_map_lookup_elem(&kernel_stacks, &zero);
@@ -116,10 +119,14 @@ int BPF_PROG(thread_waking, struct task_struct *task)
 	__u64 waker;
 
 	if (!thread || !stats || ended_ns ||
-	    (is_runnable(&thread->period.off) && !off_cpu_returned_unseen(&thread->period.off, task)))
+	    (is_runnable(&thread->period.off) &&
+	     !off_cpu_returned_unseen(&thread->period.off, task)))
 		return 0;
 	waker = take_waker(ctx, stats);
-	/* asked once more: while the waker's stacks were taken, the thread may have left the CPU again on its own */
+	/*
+	 * asked once more: while the waker's stacks were taken, the thread may have left the CPU
+	 * again on its own
+	 */
 	if (off_cpu_returned_unseen(&thread->period.off, task))
 		thread->next_waker = waker;
 	else

@@ -10,7 +10,7 @@ struct pt_regs {
 	__u64 regs[31];
 	__u64 sp, pc, pstate;
 	__u64 orig_x0;
-	__s32 syscallno;	/* the number of the system call */
+	__s32 syscallno; /* the number of the system call */
 };
 
 /* of programs on perf events */
@@ -23,6 +23,6 @@ struct thread_struct {
 		__u64 sp;
 	} cpu_context;
 	struct {
-		unsigned long tp_value;	/* as it was when the thread was last switched out */
+		unsigned long tp_value; /* as it was when the thread was last switched out */
 	} uw;
 };

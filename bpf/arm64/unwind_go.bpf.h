@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Go's functions that change stacks (RULE_OTHER_STACK in tables_abi.h): from the thread's own stack, that of g0, to the
- * goroutine's (src/runtime/asm_arm64.s). x28 holds the running g in Go code, and C code preserves it.
+ * Go's functions that change stacks (RULE_OTHER_STACK in tables_abi.h): from the thread's own
+ * stack, that of g0, to the goroutine's (src/runtime/asm_arm64.s). x28 holds the running g in Go
+ * code, and C code preserves it.
  */
 #ifndef EHPERF_UNWIND_GO_BPF_H
 #define EHPERF_UNWIND_GO_BPF_H

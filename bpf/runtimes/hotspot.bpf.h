@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Records the method of a frame of HotSpot's interpreter (hotspot_abi.h). The kernel reads what identifies it from the process's
- * own memory, which may contain anything: each read may fail.
+ * Records the method of a frame of HotSpot's interpreter (hotspot_abi.h). The kernel reads what
+ * identifies it from the process's own memory, which may contain anything: each read may fail.
  */
 #ifndef EHPERF_RUNTIMES_HOTSPOT_BPF_H
 #define EHPERF_RUNTIMES_HOTSPOT_BPF_H
@@ -11,16 +11,21 @@
 #include "unwind_lookup.bpf.h"
 #include "unwind_state.bpf.h"
 
-/* of a Method and where its bytecode may be, in a register or in its frame: the second word of an interpreted frame, or 0 */
+/*
+ * of a Method and where its bytecode may be, in a register or in its frame: the second word of an
+ * interpreted frame, or 0
+ */
 #ifdef __bpf__
 static __always_inline __u32 place_in_method(const struct eh_unwind *u, __u64 bytecode, __u16 bytes,
 					     __u64 in_register, __u64 in_frame)
 {
-	return in_register - bytecode < bytes ? in_register - bytecode :
-	       in_frame - bytecode < bytes ? in_frame - bytecode : METHOD_NO_PLACE;
+	return in_register - bytecode < bytes ? in_register - bytecode
+	       : in_frame - bytecode < bytes  ? in_frame - bytecode
+					      : METHOD_NO_PLACE;
 }
 
-static __always_inline __u64 method_word(struct eh_unwind *u, __u64 method, __u64 in_register, __u64 in_frame)
+static __always_inline __u64 method_word(struct eh_unwind *u, __u64 method, __u64 in_register,
+					 __u64 in_frame)
 {
 	const struct eh_hotspot *layout = slab_at(u, u->mapping.module + sizeof(struct eh_module));
 	struct hotspot_method_words m;
@@ -35,26 +40,29 @@ static __always_inline __u64 method_word(struct eh_unwind *u, __u64 method, __u6
 	m.symbol_head = user_word(m.symbol) >> 16;
 	if (!m.symbol_head)
 		return 0;
-	return hotspot_identity(&m) |
-	       place_in_method(u, m.constant + layout->const_bytes, m.code_size, in_register, in_frame);
+	return hotspot_identity(&m) | place_in_method(u, m.constant + layout->const_bytes,
+						      m.code_size, in_register, in_frame);
 }
 #else
-static __always_inline __u64 method_word(struct eh_unwind *u, __u64 method, __u64 in_register, __u64 in_frame)
+static __always_inline __u64 method_word(struct eh_unwind *u, __u64 method, __u64 in_register,
+					 __u64 in_frame)
 {
 	__u64 bytecode = u->stack.nr_frames == 1 ? in_register : in_frame;
 
 	(void)method;
-	return records_functions(u) ? FRAME_HOTSPOT | HOTSPOT_SECOND | METHOD_UNSEEN | METHOD_BYTECODE(bytecode) : 0;
+	return records_functions(u)
+		       ? FRAME_HOTSPOT | HOTSPOT_SECOND | METHOD_UNSEEN | METHOD_BYTECODE(bytecode)
+		       : 0;
 }
 #endif
 
 static __always_inline void keep_frame(struct eh_unwind *u, __u32 nr, __u64 frame);
 
 /*
- * The frame has just been recorded. Its words are there once sp lies below them. The bytecode that runs is
- * in REG_BYTECODE while the interpreter runs itself, or C code that it has called and that has kept it; else it was
- * put into the frame. The root's end of a deep stack stays as it is: these words would push out frames
- * (frame_place.h).
+ * The frame has just been recorded. Its words are there once sp lies below them. The bytecode that
+ * runs is in REG_BYTECODE while the interpreter runs itself, or C code that it has called and that
+ * has kept it; else it was put into the frame. The root's end of a deep stack stays as it is: these
+ * words would push out frames (frame_place.h).
  */
 VERIFIED_ONCE int record_method(struct eh_unwind *u)
 {

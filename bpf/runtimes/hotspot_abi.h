@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Frames of methods that HotSpot's interpreter runs. Such a frame takes two words among the user frames of a stack
- * (stacks_abi.h), the first in the place of its own: the address of its Method, which is a multiple of 8. The second one has
- * the place in the method, and distinguishes the Method from others at this address, before and after it, because classes come
- * and go. The host has only the bytes of a stack, and records the address of the bytecode instead. User space replaces the two
- * words by one, with its own number for the method (hotspot_names.h).
+ * Frames of methods that HotSpot's interpreter runs. Such a frame takes two words among the user
+ * frames of a stack (stacks_abi.h), the first in the place of its own: the address of its Method,
+ * which is a multiple of 8. The second one has the place in the method, and distinguishes the
+ * Method from others at this address, before and after it, because classes come and go. The host
+ * has only the bytes of a stack, and records the address of the bytecode instead. User space
+ * replaces the two words by one, with its own number for the method (hotspot_names.h).
  */
 #ifndef EHPERF_RUNTIMES_HOTSPOT_ABI_H
 #define EHPERF_RUNTIMES_HOTSPOT_ABI_H
@@ -12,45 +13,53 @@
 #include <linux/types.h>
 
 /*
- * Offsets of fields in a JVM's structs, in bytes; behind the struct eh_module of its code (tables_abi.h), in
- * the same slab
+ * Offsets of fields in a JVM's structs, in bytes; behind the struct eh_module of its code
+ * (tables_abi.h), in the same slab
  */
 struct eh_hotspot {
-	__u16 method_const;	/* Method::_constMethod */
-	__u16 const_bytes;	/* sizeof(ConstMethod), which its bytecode lies behind; 0: nothing is known */
-	__u16 const_pool;	/* ConstMethod::_constants */
-	__u16 const_code_size;	/* ConstMethod::_code_size, of 16 bits; the numbers of its names and its own follow */
-	__u16 pool_holder;	/* ConstantPool::_pool_holder */
-	__u16 klass_name;	/* Klass::_name */
+	__u16 method_const; /* Method::_constMethod */
+	/* sizeof(ConstMethod), which its bytecode lies behind; 0: nothing is known */
+	__u16 const_bytes;
+	__u16 const_pool; /* ConstMethod::_constants */
+	/* ConstMethod::_code_size, of 16 bits; the numbers of its names and its own follow */
+	__u16 const_code_size;
+	__u16 pool_holder; /* ConstantPool::_pool_holder */
+	__u16 klass_name;  /* Klass::_name */
 	__u32 pad;
 };
 _Static_assert(sizeof(struct eh_hotspot) == 16, "struct eh_hotspot");
 
 /* upper bits that Python's frames, and native ones, do not have */
-#define FRAME_HOTSPOT		(13ULL << 60)
-#define FRAME_IS_HOTSPOT(frame)	((frame) >> 60 == 13)
-#define FRAME_METHOD(address)	(FRAME_HOTSPOT | (address) >> 3)
-#define METHOD_ADDRESS(frame)	(((frame) & ((1ULL << 44) - 1)) << 3)
+#define FRAME_HOTSPOT           (13ULL << 60)
+#define FRAME_IS_HOTSPOT(frame) ((frame) >> 60 == 13)
+#define FRAME_METHOD(address)   (FRAME_HOTSPOT | (address) >> 3)
+#define METHOD_ADDRESS(frame)   (((frame) & ((1ULL << 44) - 1)) << 3)
 /* of the second word */
-#define HOTSPOT_SECOND		(1ULL << 59)
-#define METHOD_UNSEEN		(1ULL << 58)	/* the host's */
-#define METHOD_BYTECODE(frame)	((frame) & ((1ULL << 47) - 1))	/* with METHOD_UNSEEN; else: */
-#define METHOD_PLACE(frame)	(0xffff & (__u32)(frame))	/* index of the bytecode, or: */
-#define METHOD_NO_PLACE		0xffff
-/* words of an interpreter's frame, by their distance from rbp in words (frame_x86.hpp in OpenJDK) */
-enum { FRAME_BYTECODE = -8, FRAME_THE_METHOD = -3, FRAME_WORDS = FRAME_THE_METHOD - FRAME_BYTECODE + 1 };
-#define METHOD_IDENTITY(frame)	((frame) & ~0xffffULL)
+#define HOTSPOT_SECOND         (1ULL << 59)
+#define METHOD_UNSEEN          (1ULL << 58)                   /* the host's */
+#define METHOD_BYTECODE(frame) ((frame) & ((1ULL << 47) - 1)) /* with METHOD_UNSEEN; else: */
+#define METHOD_PLACE(frame)    (0xffff & (__u32)(frame))      /* index of the bytecode, or: */
+#define METHOD_NO_PLACE        0xffff
+/*
+ * words of an interpreter's frame, by their distance from rbp in words (frame_x86.hpp in OpenJDK)
+ */
+enum {
+	FRAME_BYTECODE = -8,
+	FRAME_THE_METHOD = -3,
+	FRAME_WORDS = FRAME_THE_METHOD - FRAME_BYTECODE + 1
+};
+#define METHOD_IDENTITY(frame) ((frame) & ~0xffffULL)
 
 /* what is there from the Method on, as long as its class is */
 struct hotspot_method_words {
-	__u64 constant;		/* Method::_constMethod */
-	__u64 pool;		/* ConstMethod::_constants */
-	__u64 code_size;	/* ConstMethod::_code_size, and what follows */
-	__u64 holder;		/* ConstantPool::_pool_holder */
-	__u64 symbol;		/* Klass::_name */
+	__u64 constant;  /* Method::_constMethod */
+	__u64 pool;      /* ConstMethod::_constants */
+	__u64 code_size; /* ConstMethod::_code_size, and what follows */
+	__u64 holder;    /* ConstantPool::_pool_holder */
+	__u64 symbol;    /* Klass::_name */
 	/*
-	 * The Symbol's first word, less the count of its users in the lower 16 bits: a random number, the
-	 * length, and two characters
+	 * The Symbol's first word, less the count of its users in the lower 16 bits: a random
+	 * number, the length, and two characters
 	 */
 	__u64 symbol_head;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Adds the running thread's Python frames to its stack (python_abi.h). What is read is the process's own
- * memory and may be anything: each read may fail, and every loop ends.
+ * Adds the running thread's Python frames to its stack (python_abi.h). What is read is the
+ * process's own memory and may be anything: each read may fail, and every loop ends.
  */
 #ifndef EHPERF_RUNTIMES_PYTHON_BPF_H
 #define EHPERF_RUNTIMES_PYTHON_BPF_H
@@ -13,30 +13,40 @@
 #include "unwind_state.bpf.h"
 #include "user_registers.bpf.h"
 
-#define PYTHON_FRAME_BYTES	72	/* what of a frame is looked at */
-#define MAX_PYTHON_THREADS	512	/* looked through for a thread's state */
-#define MAX_INTERPRETERS	64
-#define MAX_PYTHON_STATES	4	/* of a thread, in different interpreters */
-/* how long the state of a thread without one is not searched for again: doubled each time, because it may get one soon */
-#define FIRST_VAIN_NS		1000000
-#define MAX_VAIN_NS		100000000
+#define PYTHON_FRAME_BYTES 72  /* what of a frame is looked at */
+#define MAX_PYTHON_THREADS 512 /* looked through for a thread's state */
+#define MAX_INTERPRETERS   64
+#define MAX_PYTHON_STATES  4 /* of a thread, in different interpreters */
+/*
+ * how long the state of a thread without one is not searched for again: doubled each time, because
+ * it may get one soon
+ */
+#define FIRST_VAIN_NS 1000000
+#define MAX_VAIN_NS   100000000
 
 struct python_walk {
 	struct eh_python layout;
-	__u64 frame;		/* address of the next one */
-	__u64 self;		/* the thread's pthread_t */
+	__u64 frame; /* address of the next one */
+	__u64 self;  /* the thread's pthread_t */
 	__u64 interpreter, thread;
-	__u64 states[MAX_PYTHON_STATES];	/* the thread's PyThreadState in each interpreter, the newest one's first */
+	/* the thread's PyThreadState in each interpreter, the newest one's first */
+	__u64 states[MAX_PYTHON_STATES];
 	__u32 nr_states;
-	__u64 stack_pointer;	/* the thread's; its stack lies above */
-	/* where on it the last state's leaf-most call of the interpreter's loop is; at first stack_pointer */
+	__u64 stack_pointer; /* the thread's; its stack lies above */
+	/*
+	 * where on it the last state's leaf-most call of the interpreter's loop is; at first
+	 * stack_pointer
+	 */
 	__u64 inner;
-	bool several;		/* interpreters */
-	bool leaf;		/* the next frame begins a call of the interpreter's loop */
-	bool entered;		/* this state's leaf-most call was passed */
-	/* a newer interpreter's calls are not within an older one's: which frames belong where is not known */
+	bool several; /* interpreters */
+	bool leaf;    /* the next frame begins a call of the interpreter's loop */
+	bool entered; /* this state's leaf-most call was passed */
+	/*
+	 * a newer interpreter's calls are not within an older one's: which frames belong where is
+	 * not known
+	 */
 	__u32 disordered;
-	__u8 bytes[256];	/* of a frame; more, because offsets are masked */
+	__u8 bytes[256]; /* of a frame; more, because offsets are masked */
 };
 
 struct {
@@ -46,7 +56,10 @@ struct {
 	__type(value, struct python_walk);
 } python_walks SEC(".maps");
 
-/* a thread's PyThreadState in the only interpreter; 0: it had none, and is not looked for until then */
+/*
+ * a thread's PyThreadState in the only interpreter; 0: it had none, and is not looked for until
+ * then
+ */
 struct python_thread {
 	__u64 state, interpreter, until_ns, vain_ns;
 };
@@ -54,7 +67,7 @@ struct python_thread {
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
-	__type(key, __u32);	/* the kernel's TID */
+	__type(key, __u32); /* the kernel's TID */
 	__type(value, struct python_thread);
 } python_threads SEC(".maps");
 
@@ -76,7 +89,7 @@ static long try_python_thread(__u32 i, struct python_walk **ctx)
 	if (user_word(w->thread + w->layout.thread_id) == w->self) {
 		w->states[MASKED(w->nr_states, MAX_PYTHON_STATES - 1)] = w->thread;
 		w->nr_states++;
-		w->thread = 0;	/* one in each interpreter */
+		w->thread = 0; /* one in each interpreter */
 		return w->nr_states == MAX_PYTHON_STATES;
 	}
 	w->thread = user_word(w->thread + w->layout.thread_next);
@@ -84,19 +97,19 @@ static long try_python_thread(__u32 i, struct python_walk **ctx)
 }
 
 /*
- * Finds w->states. What was found once is tried first from then on: a PyThreadState that was freed has
- * another thread's ID, or none. A new interpreter becomes the first one; where there are several, any
- * thread may have come to any.
+ * Finds w->states. What was found once is tried first from then on: a PyThreadState that was freed
+ * has another thread's ID, or none. A new interpreter becomes the first one; where there are
+ * several, any thread may have come to any.
  */
 static __always_inline bool has_python_states(struct python_walk *w, struct task_struct *task)
 {
 	__u32 tid = task->pid;
 	struct python_thread *known = bpf_map_lookup_elem(&python_threads, &tid), now = {};
 
-	w->self = THREAD_POINTER(task);	/* pthread_self() */
+	w->self = THREAD_POINTER(task); /* pthread_self() */
 	w->interpreter = now.interpreter = user_word(w->layout.interpreters);
 	if (!now.interpreter)
-		return false;	/* its main thread makes the first one soon */
+		return false; /* its main thread makes the first one soon */
 	if (known && known->interpreter != now.interpreter)
 		known = NULL;
 	w->nr_states = 1;
@@ -137,7 +150,8 @@ static __always_inline __u64 word_of_frame(struct python_walk *w, __u8 offset)
 static __always_inline void record_python_frame(struct eh_unwind *u, struct python_walk *w)
 {
 	__u64 code = word_of_frame(w, w->layout.frame_code);
-	__u64 at = word_of_frame(w, w->layout.frame_instruction) - code - w->layout.code_instructions;
+	__u64 at =
+		word_of_frame(w, w->layout.frame_instruction) - code - w->layout.code_instructions;
 	__u64 frame = FRAME_PYTHON | PYTHON_LOW(code >> 4);
 	struct python_strings strings = {};
 
@@ -145,13 +159,15 @@ static __always_inline void record_python_frame(struct eh_unwind *u, struct pyth
 	if (w->leaf)
 		frame |= PYTHON_LEAF;
 	record_user_word(u, frame);
-	record_user_word(u, bpf_probe_read_user(&strings, sizeof(strings), (void *)(code + w->layout.code_strings)) ?
-			      FRAME_PYTHON : python_identity(&strings));
+	record_user_word(u, bpf_probe_read_user(&strings, sizeof(strings),
+						(void *)(code + w->layout.code_strings))
+				    ? FRAME_PYTHON
+				    : python_identity(&strings));
 }
 
 /*
- * The leaf-most call of a state's is at this place of the machine's stack. False: it is not where it must
- * be
+ * The leaf-most call of a state's is at this place of the machine's stack. False: it is not where
+ * it must be
  */
 static __always_inline bool enters_python(struct python_walk *w, __u64 at)
 {
@@ -195,7 +211,7 @@ static long add_python_state(__u32 i, struct python_context *ctx)
 	if (w->layout.in_cframe) {
 		cframe = w->frame;
 		w->frame = user_word(cframe + w->layout.in_cframe - 1);
-		if (cframe <= w->stack_pointer)		/* 3.11 may have lent the state to another thread */
+		if (cframe <= w->stack_pointer) /* 3.11 may have lent the state to another thread */
 			w->frame = 0;
 		if (w->frame && !enters_python(w, cframe))
 			return 1;
@@ -206,8 +222,8 @@ static long add_python_state(__u32 i, struct python_context *ctx)
 }
 
 /*
- * Adds the Python frames of the running task to those of its walk. The stack's ID then counts for this
- * process only, as the addresses of code objects do.
+ * Adds the Python frames of the running task to those of its walk. The stack's ID then counts for
+ * this process only, as the addresses of code objects do.
  */
 __noinline int add_python_frames(struct eh_unwind *u)
 {
@@ -234,8 +250,8 @@ __noinline int add_python_frames(struct eh_unwind *u)
 	u->hash = hash_word(u->hash, task->tgid);
 	bpf_loop(MAX_PYTHON_STATES, add_python_state, &ctx, 0);
 	/*
-	 * which frames belong to which call of the interpreter is counted from the root: without that,
-	 * there are none
+	 * which frames belong to which call of the interpreter is counted from the root: without
+	 * that, there are none
 	 */
 	if (w->frame || w->disordered) {
 		u->stack.nr_frames = nr;

@@ -12,16 +12,16 @@ static __always_inline bool read_code(struct eh_unwind *u, __u64 pc, __u32 bytes
 }
 
 /*
- * ff /2 and ff /4: call and jmp through a register or memory (Intel SDM vol. 2A); modrm is the byte behind
- * ff
+ * ff /2 and ff /4: call and jmp through a register or memory (Intel SDM vol. 2A); modrm is the byte
+ * behind ff
  */
-#define IS_CALL(modrm)	((0x38 & (modrm)) == 0x10)
+#define IS_CALL(modrm) ((0x38 & (modrm)) == 0x10)
 /* ff /4 with a SIB byte and an index register, without displacement: jmp *(base,index,scale) */
 #define IS_TABLE_JUMP(modrm) ((modrm) == 0x24)
 
 /*
- * Does a call end at ret, c being the 8 bytes before it? E8 rel32, or FF /2 with its operands of 0 to 5
- * bytes
+ * Does a call end at ret, c being the 8 bytes before it? E8 rel32, or FF /2 with its operands of 0
+ * to 5 bytes
  */
 static __always_inline bool ends_in_call(const __u8 *c)
 {
@@ -31,15 +31,16 @@ static __always_inline bool ends_in_call(const __u8 *c)
 }
 
 /*
- * HotSpot's interpreter pushes a return address and jumps; that leads to the entry that comes behind the
- * dispatch of the one before, `jmp *(%r10,%rbx,8)`
- * (TemplateInterpreterGenerator::generate_return_entry_for() and InterpreterMacroAssembler::dispatch_base()
- * in OpenJDK's hotspot/cpu/x86). Compilers' switches end in such a jump, too, so it counts only in code of
- * no file.
+ * HotSpot's interpreter pushes a return address and jumps; that leads to the entry that comes
+ * behind the dispatch of the one before, `jmp *(%r10,%rbx,8)`
+ * (TemplateInterpreterGenerator::generate_return_entry_for() and
+ * InterpreterMacroAssembler::dispatch_base() in OpenJDK's hotspot/cpu/x86). Compilers' switches end
+ * in such a jump, too, so it counts only in code of no file.
  */
 static __always_inline bool ends_in_dispatch(struct eh_unwind *u, __u64 ret)
 {
-	return u->code[5] == 0xff && IS_TABLE_JUMP(u->code[6]) && find_mapping(u, ret) && !u->mapping.module_id;
+	return u->code[5] == 0xff && IS_TABLE_JUMP(u->code[6]) && find_mapping(u, ret) &&
+	       !u->mapping.module_id;
 }
 
 /* Does a call, or a push and jump that replaces a call, end there? */
@@ -59,19 +60,22 @@ static __always_inline bool calls_here(struct eh_unwind *u, __u64 ret, __u64 pc)
 	return to <= pc && pc - to < 256;
 }
 
-#define RET		0xc3
-#define INT3		0xcc	/* between LLVM's and V8's functions, never within one */
-#define PUSH_RBP	0x55
-#define POP_RBP		0x5d
+#define RET      0xc3
+#define INT3     0xcc /* between LLVM's and V8's functions, never within one */
+#define PUSH_RBP 0x55
+#define POP_RBP  0x5d
 /* mov %rsp, %rbp, in either encoding */
-#define SETS_RBP(c)	((c)[0] == 0x48 && (((c)[1] == 0x89 && (c)[2] == 0xe5) || ((c)[1] == 0x8b && (c)[2] == 0xec)))
+#define SETS_RBP(c)        \
+	((c)[0] == 0x48 && \
+	 (((c)[1] == 0x89 && (c)[2] == 0xe5) || ((c)[1] == 0x8b && (c)[2] == 0xec)))
 /* jmp rel32, rel8, through a register or memory */
-#define IS_JUMP(c)	((c)[0] == 0xe9 || (c)[0] == 0xeb || ((c)[0] == 0xff && ((c)[1] & 0x38) == 0x20))
+#define IS_JUMP(c) ((c)[0] == 0xe9 || (c)[0] == 0xeb || ((c)[0] == 0xff && ((c)[1] & 0x38) == 0x20))
 
 /*
- * While a function has not set its frame pointer yet, or has restored the caller's, the frame pointer would skip the caller.
- * The code shows this at any `ret`, and for a leaf also at a function's beginning and at a tail call. Returns how many bytes
- * are on top of the return address; -1: not known
+ * While a function has not set its frame pointer yet, or has restored the caller's, the frame
+ * pointer would skip the caller. The code shows this at any `ret`, and for a leaf also at a
+ * function's beginning and at a tail call. Returns how many bytes are on top of the return address;
+ * -1: not known
  */
 static __always_inline int bytes_on_return(struct eh_unwind *u)
 {
@@ -90,8 +94,8 @@ static __always_inline int bytes_on_return(struct eh_unwind *u)
 }
 
 /*
- * with the return address on top of the stack, or below a saved rbp; or a leaf that is called by a call to
- * right here
+ * with the return address on top of the stack, or below a saved rbp; or a leaf that is called by a
+ * call to right here
  */
 static __always_inline bool leave_at_once(struct eh_unwind *u)
 {
@@ -100,7 +104,8 @@ static __always_inline bool leave_at_once(struct eh_unwind *u)
 
 	if (on_return < 0 && (u->stack.nr_frames > 1 || u->rule.flags & RULE_FROM_CODE))
 		return false;
-	if (read_stack(u, u->pair, 16, rsp) < 16 && (on_return > 0 || read_stack(u, u->pair, 8, rsp) < 8))
+	if (read_stack(u, u->pair, 16, rsp) < 16 &&
+	    (on_return > 0 || read_stack(u, u->pair, 8, rsp) < 8))
 		return false;
 	ret = on_return > 0 ? u->pair[1] : u->pair[0];
 	if (!CALL(follows_call, u, ret) || (on_return < 0 && !calls_here(u, ret, pc)))
@@ -113,8 +118,8 @@ static __always_inline bool leave_at_once(struct eh_unwind *u)
 #define SYSCALL 0x050f
 
 /*
- * a thread about to begin: clone() and clone3() have returned 0 to it, there where they have no CFI, and
- * nothing lies above
+ * a thread about to begin: clone() and clone3() have returned 0 to it, there where they have no
+ * CFI, and nothing lies above
  */
 static __always_inline bool is_new_thread(struct eh_unwind *u)
 {

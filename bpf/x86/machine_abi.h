@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* x86-64's registers and calls, as tables, walks and raw samples see them (psABI, 3.2.1 and figures 3.4 and 3.36). */
+/*
+ * x86-64's registers and calls, as tables, walks and raw samples see them (psABI, 3.2.1 and figures
+ * 3.4 and 3.36).
+ */
 #ifndef EHPERF_MACHINE_ABI_H
 #define EHPERF_MACHINE_ABI_H
 
@@ -26,15 +29,21 @@ static inline __attribute__((always_inline)) __u32 saved_reg(__u32 i)
 	return i == SAVED_RBP ? EH_RBP : EH_R12 + (i - SAVED_R12);
 }
 
-/* bits by DWARF number: what a call preserves, sp apart; and what it overwrites before the callee's first instruction */
+/*
+ * bits by DWARF number: what a call preserves, sp apart; and what it overwrites before the callee's
+ * first instruction
+ */
 #define KNOWN_CALLEE_SAVED (1u << EH_RBX | 1u << EH_RBP | 0xfu << EH_R12)
-#define CALL_OVERWRITES 0u
+#define CALL_OVERWRITES    0u
 /* after a step along frame pointers */
 #define KNOWN_BY_FP (1u << EH_RSP | 1u << EH_RBP)
 
-/* of an interpreter, whose frames bpf/runtimes knows: its place in the bytecode, and its caller's sp when it is entered */
-#define REG_BYTECODE	(EH_R12 + 1)
-#define REG_SENDER_SP	(EH_R12 + 1)
+/*
+ * of an interpreter, whose frames bpf/runtimes knows: its place in the bytecode, and its caller's
+ * sp when it is entered
+ */
+#define REG_BYTECODE  (EH_R12 + 1)
+#define REG_SENDER_SP (EH_R12 + 1)
 
 /*
  * A call pushes the return address: at a function's first instruction, and at its `ret`, CFA = sp +

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Go's functions that change stacks (RULE_OTHER_STACK in tables_abi.h): from the thread's own stack, that of g0, to the
- * goroutine's, and back (src/runtime/asm_amd64.s). r14 holds the running g in Go code, and C code preserves it.
+ * Go's functions that change stacks (RULE_OTHER_STACK in tables_abi.h): from the thread's own
+ * stack, that of g0, to the goroutine's, and back (src/runtime/asm_amd64.s). r14 holds the running
+ * g in Go code, and C code preserves it.
  */
 #ifndef EHPERF_UNWIND_GO_BPF_H
 #define EHPERF_UNWIND_GO_BPF_H
 
 #define EH_R14 (EH_R12 + 2)
-#define GO_G EH_R14
+#define GO_G   EH_R14
 #include "unwind_goroutine.bpf.h"
 
 /*
- * From a goroutine's stack back to g0's, where C has called Go. cgocallback keeps the sched.sp before at
- * its new one.
+ * From a goroutine's stack back to g0's, where C has called Go. cgocallback keeps the sched.sp
+ * before at its new one.
  */
 static __always_inline __u64 sp_of_thread(struct eh_unwind *u)
 {
 	__u64 m = running_m(u), g0 = m ? word_at(u, m + M_G0) : 0, sp;
 
-	if (!g0 || g0 == u->frame.reg[EH_R14] || curg_of(u, m) != u->frame.reg[EH_R14] || word_at(u, g0 + G_M) != m)
+	if (!g0 || g0 == u->frame.reg[EH_R14] || curg_of(u, m) != u->frame.reg[EH_R14] ||
+	    word_at(u, g0 + G_M) != m)
 		return 0;
 	sp = u->go_sp ? u->go_sp : word_at(u, g0 + G_SCHED_SP);
 	u->go_sp = word_at(u, sp);
@@ -26,7 +28,10 @@ static __always_inline __u64 sp_of_thread(struct eh_unwind *u)
 	return u->go_sp ? sp : 0;
 }
 
-/* From g0's stack to the goroutine's that has called C. Before the call, what it keeps is not there yet. */
+/*
+ * From g0's stack to the goroutine's that has called C. Before the call, what it keeps is not there
+ * yet.
+ */
 static __always_inline __u64 sp_of_cgo_caller(struct eh_unwind *u)
 {
 	__u32 offset = OTHER_STACK_OFFSET(u->rule.cfa_offset);
@@ -65,8 +70,8 @@ VERIFIED_ONCE int leave_for_other_stack(struct eh_unwind *u)
 	if (!u)
 		return 1;
 	/*
-	 * the scheduler may have been called from there, and the goroutine run elsewhere by now: Go's
-	 * tracebacks end here, too
+	 * the scheduler may have been called from there, and the goroutine run elsewhere by now:
+	 * Go's tracebacks end here, too
 	 */
 	if (OTHER_STACK_SWITCH(u->rule.cfa_offset) == GO_MORESTACK) {
 		u->end = END_COMPLETE;

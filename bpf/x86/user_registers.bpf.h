@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What x86-64's kernel knows of a task in user mode: its registers, its system call, and where probed instructions run. */
+/*
+ * What x86-64's kernel knows of a task in user mode: its registers, its system call, and where
+ * probed instructions run.
+ */
 #ifndef EHPERF_USER_REGISTERS_BPF_H
 #define EHPERF_USER_REGISTERS_BPF_H
 
@@ -7,18 +10,18 @@
 #include "unwind_step.bpf.h"
 
 /* system calls (arch/x86/entry/syscalls/syscall_64.tbl) */
-#define NR_MMAP		9
-#define NR_MUNMAP	11
-#define NR_MREMAP	25
-#define IS_EXEC(nr)	((nr) == 59 || (nr) == 322)	/* execve, execveat */
+#define NR_MMAP     9
+#define NR_MUNMAP   11
+#define NR_MREMAP   25
+#define IS_EXEC(nr) ((nr) == 59 || (nr) == 322) /* execve, execveat */
 
-#define NR_BPF		321
+#define NR_BPF 321
 /* the function of a system call, of 64-bit programs; it gets their registers */
-#define CALL_FUNCTION(name)	"__x64_sys_" name
-#define CALL_ARGUMENT_1(regs)	((regs)->di)
-#define CALL_ARGUMENT_2(regs)	((regs)->si)
-#define CALL_ARGUMENT_3(regs)	((regs)->dx)
-#define CALL_RESULT(regs)	((regs)->ax)	/* when it returns */
+#define CALL_FUNCTION(name)   "__x64_sys_" name
+#define CALL_ARGUMENT_1(regs) ((regs)->di)
+#define CALL_ARGUMENT_2(regs) ((regs)->si)
+#define CALL_ARGUMENT_3(regs) ((regs)->dx)
+#define CALL_RESULT(regs)     ((regs)->ax) /* when it returns */
 
 /* Is the system call one by 32-bit numbers (arch/x86/include/asm/thread_info.h: TS_COMPAT)? */
 static __always_inline bool is_call_of_32bit(const struct task_struct *task)
@@ -27,8 +30,8 @@ static __always_inline bool is_call_of_32bit(const struct task_struct *task)
 }
 
 /* uprobes' page (kernel/events/uprobes.c): bytes of a slot, and of the longest instruction */
-#define XOL_SLOT_BYTES	128
-#define MAX_INSN_BYTES	15
+#define XOL_SLOT_BYTES 128
+#define MAX_INSN_BYTES 15
 
 /*
  * the number of the system call that it is in, -1: none, but an interrupt or a fault
@@ -39,9 +42,12 @@ static __always_inline __s32 syscall_of(const struct pt_regs *regs)
 	return regs->orig_ax;
 }
 
-/* the address that the C library finds the thread's own data by; the kernel's sp of a task that is off the CPU */
-#define THREAD_POINTER(task)	((task)->thread.fsbase)
-#define KERNEL_SP(task)		((task)->thread.sp)
+/*
+ * the address that the C library finds the thread's own data by; the kernel's sp of a task that is
+ * off the CPU
+ */
+#define THREAD_POINTER(task) ((task)->thread.fsbase)
+#define KERNEL_SP(task)      ((task)->thread.sp)
 
 /* Has the event interrupted the kernel? */
 static __always_inline bool is_in_kernel(const struct bpf_perf_event_data *event)
@@ -82,7 +88,7 @@ static __always_inline void copy_registers(struct frame_state *frame, const stru
 }
 
 /* bytes that a return takes off the stack */
-#define RETURN_POPS	8
+#define RETURN_POPS 8
 
 /* where the function returns to, at its first instruction; 0: it cannot be read */
 static __always_inline __u64 return_address(const struct pt_regs *regs)

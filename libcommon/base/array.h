@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Arrays that grow: a pointer to the elements and the number of elements there is room for, kept by the
- * caller.
+ * Arrays that grow: a pointer to the elements and the number of elements there is room for, kept by
+ * the caller.
  */
 #ifndef EHPERF_BASE_ARRAY_H
 #define EHPERF_BASE_ARRAY_H
@@ -13,8 +13,8 @@
 #define ARRAY_FIRST_ROOM 16
 
 /*
- * Grows the array to at least `wanted` elements of `size` bytes and updates *room: the array, which may move,
- * or NULL
+ * Grows the array to at least `wanted` elements of `size` bytes and updates *room: the array, which
+ * may move, or NULL
  */
 static inline void *array_grown(void *array, size_t *room, size_t wanted, size_t size)
 {
@@ -33,15 +33,17 @@ static inline void *array_grown(void *array, size_t *room, size_t wanted, size_t
 }
 
 /*
- * Makes room for `wanted` elements in all. `array` is the address of the pointer (NULL at first), `room` the
- * address of a size_t (0 at first). Room doubles, so that adding n elements one by one takes time in O(n);
- * new elements are not initialised. The caller frees the array. 0, or -ENOMEM with the array unchanged.
+ * Makes room for `wanted` elements in all. `array` is the address of the pointer (NULL at first),
+ * `room` the address of a size_t (0 at first). Room doubles, so that adding n elements one by one
+ * takes time in O(n); new elements are not initialised. The caller frees the array. 0, or -ENOMEM
+ * with the array unchanged.
  */
-#define array_reserve(array, room, wanted) ({ \
-	void *grown_ = array_grown(*(array), (room), (wanted), sizeof(**(array))); \
-	if (grown_) \
-		*(array) = grown_; \
-	grown_ ? 0 : -ENOMEM; \
-})
+#define array_reserve(array, room, wanted)                                                 \
+	({                                                                                 \
+		void *grown_ = array_grown(*(array), (room), (wanted), sizeof(**(array))); \
+		if (grown_)                                                                \
+			*(array) = grown_;                                                 \
+		grown_ ? 0 : -ENOMEM;                                                      \
+	})
 
 #endif

@@ -22,7 +22,8 @@
 uint64_t child_memory(pid_t pid)
 {
 	unsigned long pages = 0;
-	char name[32] = "/proc/self/statm";	/* proc_pid_statm(5): size, resident, shared, text, lib, data */
+	/* proc_pid_statm(5): size, resident, shared, text, lib, data */
+	char name[32] = "/proc/self/statm";
 	FILE *statm;
 
 	if (pid)
@@ -41,7 +42,7 @@ void child_limit_memory(size_t bytes)
 	struct rlimit limit = {};
 	struct mallinfo2 heap;
 
-	if (!now) {	/* a worker's child may open nothing */
+	if (!now) { /* a worker's child may open nothing */
 		heap = mallinfo2();
 		now = heap.arena + heap.hblkhd;
 	}
@@ -64,28 +65,40 @@ void child_drop_rights(void)
 	syscall(__NR_capset, &header, none);
 }
 
-/* landlock(7): the rights of each version of it, which begin with 1; those that its headers here do not have are numbers. */
-#define RIGHTS_TO_RUN_AND_WRITE (LANDLOCK_ACCESS_FS_MAKE_SYM * 2 - 1 - LANDLOCK_ACCESS_FS_READ_FILE - LANDLOCK_ACCESS_FS_READ_DIR)
+/*
+ * landlock(7): the rights of each version of it, which begin with 1; those that its headers here do
+ * not have are numbers.
+ */
+#define RIGHTS_TO_RUN_AND_WRITE                                               \
+	(LANDLOCK_ACCESS_FS_MAKE_SYM * 2 - 1 - LANDLOCK_ACCESS_FS_READ_FILE - \
+	 LANDLOCK_ACCESS_FS_READ_DIR)
 #define RIGHT_TO_TRUNCATE (1ULL << 14)
 static uint64_t landlock_rights(void)
 {
-	long version = syscall(__NR_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+	long version =
+		syscall(__NR_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 
-	return version < 1 ? 0 : RIGHTS_TO_RUN_AND_WRITE | (version >= 2 ? LANDLOCK_ACCESS_FS_REFER : 0) |
-		(version >= 3 ? RIGHT_TO_TRUNCATE : 0);
+	return version < 1
+		       ? 0
+		       : RIGHTS_TO_RUN_AND_WRITE | (version >= 2 ? LANDLOCK_ACCESS_FS_REFER : 0) |
+				 (version >= 3 ? RIGHT_TO_TRUNCATE : 0);
 }
 
 /* No file is run, and none written or made, but below this directory, which may be NULL. */
 static void limit_writing(const char *directory)
 {
 	const struct landlock_ruleset_attr handled = { .handled_access_fs = landlock_rights() };
-	struct landlock_path_beneath_attr below = { .allowed_access = handled.handled_access_fs & ~LANDLOCK_ACCESS_FS_EXECUTE };
-	int rules = handled.handled_access_fs ? syscall(__NR_landlock_create_ruleset, &handled, sizeof(handled), 0) : -1;
+	struct landlock_path_beneath_attr below = { .allowed_access = handled.handled_access_fs &
+								      ~LANDLOCK_ACCESS_FS_EXECUTE };
+	int rules = handled.handled_access_fs
+			    ? syscall(__NR_landlock_create_ruleset, &handled, sizeof(handled), 0)
+			    : -1;
 
 	if (rules < 0)
 		return;
 	below.parent_fd = directory ? open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-	if ((below.parent_fd >= 0 && syscall(__NR_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &below, 0)) ||
+	if ((below.parent_fd >= 0 &&
+	     syscall(__NR_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &below, 0)) ||
 	    syscall(__NR_landlock_restrict_self, rules, 0))
 		_exit(1);
 	if (below.parent_fd >= 0)
@@ -121,10 +134,11 @@ void child_limit_rights(enum child_kind kind)
 	syscall(__NR_setgroups, 0, NULL);
 	setrlimit(RLIMIT_NPROC, &few);
 	/*
-	 * Where IDs cannot be changed, as in a user namespace that has not this one, or the tool could not end its child then,
-	 * files are read as nobody's at least.
+	 * Where IDs cannot be changed, as in a user namespace that has not this one, or the tool
+	 * could not end its child then, files are read as nobody's at least.
 	 */
-	if (!(has[0].permitted & 1U << CAP_KILL) || syscall(__NR_setresgid, nobody_else, nobody_else, nobody_else) ||
+	if (!(has[0].permitted & 1U << CAP_KILL) ||
+	    syscall(__NR_setresgid, nobody_else, nobody_else, nobody_else) ||
 	    syscall(__NR_setresuid, nobody_else, nobody_else, nobody_else)) {
 		setfsgid(65534);
 		setfsuid(65534);
@@ -140,7 +154,7 @@ bool child_keep_files(int fd, const int *files, size_t nr)
 
 	if (nr > MAX_KEPT_FILES)
 		return false;
-	for (size_t i = 0; i <= nr; i++)	/* out of the way: above all numbers that files get */
+	for (size_t i = 0; i <= nr; i++) /* out of the way: above all numbers that files get */
 		moved[i] = fcntl(i ? files[i - 1] : fd, F_DUPFD, (int)nr + 1);
 	for (size_t i = 0; i <= nr; i++)
 		if (dup2(moved[i], i) != (int)i)
@@ -167,15 +181,20 @@ static int allow(scmp_filter_ctx filter, int call)
 {
 	switch (call) {
 	case __NR_openat:
-		return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1, WITHOUT(2, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC));
-	case __NR_mmap:
-		return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1, WITHOUT(2, PROT_EXEC | PROT_WRITE)) ?:
-		       seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 2, WITHOUT(2, PROT_EXEC), WITHOUT(3, MAP_SHARED));
-	case __NR_clone:	/* fork(): no thread, no namespace, and no other's child */
 		return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1,
-					WITHOUT(0, ~(uint64_t)(CSIGNAL | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID)));
+					WITHOUT(2, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC));
+	case __NR_mmap:
+		return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1,
+					WITHOUT(2, PROT_EXEC | PROT_WRITE))
+			       ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 2,
+						   WITHOUT(2, PROT_EXEC), WITHOUT(3, MAP_SHARED));
+	case __NR_clone: /* fork(): no thread, no namespace, and no other's child */
+		return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1,
+					WITHOUT(0, ~(uint64_t)(CSIGNAL | CLONE_CHILD_SETTID |
+							       CLONE_CHILD_CLEARTID)));
 	case __NR_mprotect:
-		return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1, WITHOUT(2, PROT_EXEC | PROT_WRITE));
+		return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1,
+					WITHOUT(2, PROT_EXEC | PROT_WRITE));
 	default:
 		return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 0);
 	}
@@ -216,18 +235,77 @@ static bool lists(const int *calls, int call)
 	return false;
 }
 
-/* No library tries these, as it may try to open a file that is not there: whoever does has taken the child over. */
-static const int of_attackers[] = {
-	__NR_execve, __NR_execveat, SCMP_SYS(vfork), __NR_ptrace, __NR_process_vm_writev, __NR_kill, __NR_tkill, __NR_pidfd_open,
-	__NR_pidfd_getfd, __NR_pidfd_send_signal, __NR_socket, __NR_connect, __NR_bind, __NR_sendmsg, __NR_unshare, __NR_setns,
-	__NR_mount, __NR_umount2, __NR_chroot, __NR_pivot_root, __NR_bpf, __NR_perf_event_open, __NR_init_module,
-	__NR_finit_module, __NR_kexec_load, __NR_reboot, __NR_keyctl, __NR_add_key, __NR_request_key, __NR_io_uring_setup,
-	__NR_userfaultfd, __NR_memfd_create, __NR_setuid, __NR_setgid, __NR_setresuid, __NR_setresgid, SCMP_SYS(unlink), __NR_unlinkat,
-	SCMP_SYS(rename), SCMP_SYS(renameat), __NR_renameat2, SCMP_SYS(link), __NR_linkat, SCMP_SYS(symlink), __NR_symlinkat,
-	SCMP_SYS(chmod), __NR_fchmod, __NR_fchmodat, SCMP_SYS(chown), __NR_fchown, __NR_fchownat, __NR_truncate, __NR_ftruncate,
-	SCMP_SYS(mkdir), __NR_mkdirat, SCMP_SYS(mknod), __NR_mknodat, __NR_sethostname, __NR_settimeofday, __NR_acct, __NR_swapon,
-	__NR_swapoff, __NR_splice, __NR_open_by_handle_at, SCMP_SYS(iopl), SCMP_SYS(ioperm), -1
-};
+/*
+ * No library tries these, as it may try to open a file that is not there: whoever does has taken
+ * the child over.
+ */
+static const int of_attackers[] = { __NR_execve,
+				    __NR_execveat,
+				    SCMP_SYS(vfork),
+				    __NR_ptrace,
+				    __NR_process_vm_writev,
+				    __NR_kill,
+				    __NR_tkill,
+				    __NR_pidfd_open,
+				    __NR_pidfd_getfd,
+				    __NR_pidfd_send_signal,
+				    __NR_socket,
+				    __NR_connect,
+				    __NR_bind,
+				    __NR_sendmsg,
+				    __NR_unshare,
+				    __NR_setns,
+				    __NR_mount,
+				    __NR_umount2,
+				    __NR_chroot,
+				    __NR_pivot_root,
+				    __NR_bpf,
+				    __NR_perf_event_open,
+				    __NR_init_module,
+				    __NR_finit_module,
+				    __NR_kexec_load,
+				    __NR_reboot,
+				    __NR_keyctl,
+				    __NR_add_key,
+				    __NR_request_key,
+				    __NR_io_uring_setup,
+				    __NR_userfaultfd,
+				    __NR_memfd_create,
+				    __NR_setuid,
+				    __NR_setgid,
+				    __NR_setresuid,
+				    __NR_setresgid,
+				    SCMP_SYS(unlink),
+				    __NR_unlinkat,
+				    SCMP_SYS(rename),
+				    SCMP_SYS(renameat),
+				    __NR_renameat2,
+				    SCMP_SYS(link),
+				    __NR_linkat,
+				    SCMP_SYS(symlink),
+				    __NR_symlinkat,
+				    SCMP_SYS(chmod),
+				    __NR_fchmod,
+				    __NR_fchmodat,
+				    SCMP_SYS(chown),
+				    __NR_fchown,
+				    __NR_fchownat,
+				    __NR_truncate,
+				    __NR_ftruncate,
+				    SCMP_SYS(mkdir),
+				    __NR_mkdirat,
+				    SCMP_SYS(mknod),
+				    __NR_mknodat,
+				    __NR_sethostname,
+				    __NR_settimeofday,
+				    __NR_acct,
+				    __NR_swapon,
+				    __NR_swapoff,
+				    __NR_splice,
+				    __NR_open_by_handle_at,
+				    SCMP_SYS(iopl),
+				    SCMP_SYS(ioperm),
+				    -1 };
 
 void child_limit_system_calls(const int *allowed, const int *more)
 {
@@ -244,18 +322,58 @@ void child_limit_system_calls(const int *allowed, const int *more)
 
 void child_limit_to_writing(const char *directory)
 {
-	/* what touches other processes of the user, or changes whose its files are and who may write them, needs no capability */
+	/*
+	 * what touches other processes of the user, or changes whose its files are and who may
+	 * write them, needs no capability
+	 */
 	static const int forbidden[] = {
-		__NR_execve, __NR_execveat, __NR_ptrace, __NR_process_vm_readv, __NR_process_vm_writev, __NR_kill, __NR_tkill,
-		__NR_rt_sigqueueinfo, __NR_rt_tgsigqueueinfo, __NR_pidfd_open, __NR_pidfd_send_signal, __NR_pidfd_getfd,
-		__NR_setpriority, __NR_sched_setscheduler, __NR_sched_setattr, __NR_process_madvise, __NR_migrate_pages, __NR_kcmp,
-		SCMP_SYS(chmod), __NR_fchmod, __NR_fchmodat, SCMP_SYS(chown), SCMP_SYS(lchown), __NR_fchown, __NR_fchownat,
-		__NR_setxattr, __NR_lsetxattr, __NR_fsetxattr, __NR_removexattr, __NR_lremovexattr, __NR_fremovexattr,
-		__NR_bpf, __NR_perf_event_open, __NR_userfaultfd, __NR_io_uring_setup, __NR_keyctl, __NR_add_key, __NR_request_key,
-		__NR_unshare, __NR_setns, __NR_mount, __NR_memfd_create, SCMP_SYS(iopl),
+		__NR_execve,
+		__NR_execveat,
+		__NR_ptrace,
+		__NR_process_vm_readv,
+		__NR_process_vm_writev,
+		__NR_kill,
+		__NR_tkill,
+		__NR_rt_sigqueueinfo,
+		__NR_rt_tgsigqueueinfo,
+		__NR_pidfd_open,
+		__NR_pidfd_send_signal,
+		__NR_pidfd_getfd,
+		__NR_setpriority,
+		__NR_sched_setscheduler,
+		__NR_sched_setattr,
+		__NR_process_madvise,
+		__NR_migrate_pages,
+		__NR_kcmp,
+		SCMP_SYS(chmod),
+		__NR_fchmod,
+		__NR_fchmodat,
+		SCMP_SYS(chown),
+		SCMP_SYS(lchown),
+		__NR_fchown,
+		__NR_fchownat,
+		__NR_setxattr,
+		__NR_lsetxattr,
+		__NR_fsetxattr,
+		__NR_removexattr,
+		__NR_lremovexattr,
+		__NR_fremovexattr,
+		__NR_bpf,
+		__NR_perf_event_open,
+		__NR_userfaultfd,
+		__NR_io_uring_setup,
+		__NR_keyctl,
+		__NR_add_key,
+		__NR_request_key,
+		__NR_unshare,
+		__NR_setns,
+		__NR_mount,
+		__NR_memfd_create,
+		SCMP_SYS(iopl),
 	};
 	static const uint64_t namespaces[] = {
-		CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWCGROUP,
+		CLONE_NEWUSER, CLONE_NEWNS,  CLONE_NEWPID,    CLONE_NEWNET,
+		CLONE_NEWIPC,  CLONE_NEWUTS, CLONE_NEWCGROUP,
 	};
 	const uint32_t refuse = SCMP_ACT_ERRNO(EPERM);
 	scmp_filter_ctx filter = begin_filter(SCMP_ACT_ALLOW);
@@ -264,12 +382,15 @@ void child_limit_to_writing(const char *directory)
 	for (size_t i = 0; !error && i < sizeof(forbidden) / sizeof(forbidden[0]); i++)
 		error = forbidden[i] < 0 ? 0 : seccomp_rule_add(filter, refuse, forbidden[i], 0);
 	for (size_t i = 0; !error && i < sizeof(namespaces) / sizeof(namespaces[0]); i++)
-		error = seccomp_rule_add(filter, refuse, __NR_clone, 1, SCMP_A0(SCMP_CMP_MASKED_EQ, namespaces[i], namespaces[i]));
-	if (!error)	/* the C library then calls clone() */
+		error = seccomp_rule_add(filter, refuse, __NR_clone, 1,
+					 SCMP_A0(SCMP_CMP_MASKED_EQ, namespaces[i], namespaces[i]));
+	if (!error) /* the C library then calls clone() */
 		error = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), __NR_clone3, 0);
 	if (!error)
-		error = seccomp_rule_add(filter, refuse, __NR_tgkill, 1, SCMP_A0(SCMP_CMP_NE, getpid())) ?:
-			seccomp_rule_add(filter, refuse, __NR_prlimit64, 1, SCMP_A0(SCMP_CMP_NE, 0));
+		error = seccomp_rule_add(filter, refuse, __NR_tgkill, 1,
+					 SCMP_A0(SCMP_CMP_NE, getpid()))
+				?: seccomp_rule_add(filter, refuse, __NR_prlimit64, 1,
+						    SCMP_A0(SCMP_CMP_NE, 0));
 	forbid_privileges();
 	child_drop_rights();
 	limit_writing(directory);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Arrays of elements whose numbers are not reused: they grow at one end, and become empty at the other. An element of zeros is
- * empty; the memory of a page whose elements are all empty can be freed.
+ * Arrays of elements whose numbers are not reused: they grow at one end, and become empty at the
+ * other. An element of zeros is empty; the memory of a page whose elements are all empty can be
+ * freed.
  */
 #ifndef EHPERF_BASE_PAGED_H
 #define EHPERF_BASE_PAGED_H
@@ -14,8 +15,8 @@
 #define PAGE_ELEMENTS 256
 
 struct paged {
-	size_t element_bytes;	/* the owner's to set */
-	char **pages;		/* NULL: all of its elements are zeros */
+	size_t element_bytes; /* the owner's to set */
+	char **pages;         /* NULL: all of its elements are zeros */
 	size_t nr, room;
 };
 
@@ -30,7 +31,9 @@ static inline void *paged_find(const struct paged *paged, size_t i)
 {
 	size_t page = i / PAGE_ELEMENTS;
 
-	return page < paged->nr && paged->pages[page] ? paged->pages[page] + i % PAGE_ELEMENTS * paged->element_bytes : NULL;
+	return page < paged->nr && paged->pages[page]
+		       ? paged->pages[page] + i % PAGE_ELEMENTS * paged->element_bytes
+		       : NULL;
 }
 
 /* NULL: no memory */

@@ -28,7 +28,10 @@ static uint64_t add(uint64_t hash, uint64_t key, uint64_t number)
 	return rest < PRIME ? rest : rest - PRIME;
 }
 
-/* A polynomial at a secret place: two of them are equal at few places only, whoever has chosen them. */
+/*
+ * A polynomial at a secret place: two of them are equal at few places only, whoever has chosen
+ * them.
+ */
 uint64_t seeded_hash(const uint64_t *numbers, size_t nr, const char *bytes, size_t length)
 {
 	uint64_t key = process_seed() % PRIME, hash = 1, word;

@@ -18,21 +18,25 @@
 struct bpf_histograms {
 	const struct histogram_unit *unit;
 	int series_fd, buckets_fd, control_fd, grace_fd, any_fd;
-	/* in the kernel: NR_SLOTS and NR_BUCKET_COUNTS for each CPU. What is of the turn that is over is ours */
+	/*
+	 * in the kernel: NR_SLOTS and NR_BUCKET_COUNTS for each CPU. What is of the turn that is
+	 * over is ours
+	 */
 	struct series_stats *stats;
 	uint64_t *bucket_counts;
 	size_t key_size;
 	int nr_cpus;
 	uint64_t turn;
-	struct series *series;	/* of the last interval */
+	struct series *series; /* of the last interval */
 	size_t nr;
-	char *keys;			/* theirs */
+	char *keys; /* theirs */
 	struct series *by_number[MAX_SERIES + 1];
 };
 
 int bpf_histograms_configure(struct bpf_object *object, const struct histogram_unit *unit)
 {
-	int error = object_set(object, "unit_ns", &unit->ns, sizeof(unit->ns)), nr_cpus = libbpf_num_possible_cpus();
+	int error = object_set(object, "unit_ns", &unit->ns, sizeof(unit->ns)),
+	    nr_cpus = libbpf_num_possible_cpus();
 
 	if (!error)
 		error = object_set(object, "unit_shift", &unit->shift, sizeof(unit->shift));
@@ -56,10 +60,12 @@ static size_t counts_bytes(const struct bpf_histograms *h)
 }
 
 /* Maps the values of a map of the kernel's. 0 or -errno */
-static int map_values(const struct bpf_object *object, const char *name, size_t bytes, void **values)
+static int map_values(const struct bpf_object *object, const char *name, size_t bytes,
+		      void **values)
 {
 	int fd = bpf_object__find_map_fd_by_name(object, name);
-	void *at = fd < 0 ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *at =
+		fd < 0 ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	if (at == MAP_FAILED)
 		return fd < 0 ? fd : -errno;
@@ -80,7 +86,9 @@ static int find_maps(struct bpf_histograms *h, const struct bpf_object *object)
 		return -ENOENT;
 	h->key_size = bpf_map__key_size(series);
 	error = map_values(object, "series_stats", stats_bytes(h), (void **)&h->stats);
-	return error ? error : map_values(object, "bucket_counts", counts_bytes(h), (void **)&h->bucket_counts);
+	return error ? error
+		     : map_values(object, "bucket_counts", counts_bytes(h),
+				  (void **)&h->bucket_counts);
 }
 
 int bpf_histograms_new(struct bpf_histograms **histograms, struct bpf_object *object,
@@ -93,7 +101,8 @@ int bpf_histograms_new(struct bpf_histograms **histograms, struct bpf_object *ob
 		return -ENOMEM;
 	h->unit = unit;
 	h->nr_cpus = libbpf_num_possible_cpus();
-	h->any_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "grace_of", sizeof(__u32), sizeof(__u32), 1, NULL);
+	h->any_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "grace_of", sizeof(__u32), sizeof(__u32), 1,
+				   NULL);
 	error = h->nr_cpus < 0 ? h->nr_cpus : 0;
 	if (!error && h->any_fd < 0)
 		error = h->any_fd;
@@ -132,8 +141,8 @@ void bpf_histograms_free(struct bpf_histograms *h)
 }
 
 /*
- * Waits until all programs that may still use the old turn have ended: replacing a map in a map waits for
- * just that.
+ * Waits until all programs that may still use the old turn have ended: replacing a map in a map
+ * waits for just that.
  */
 static int wait_for_programs(const struct bpf_histograms *h)
 {
@@ -220,13 +229,14 @@ static int add_bucket(struct bpf_histograms *h, const struct bucket_key *key, ui
 	if (!more)
 		return -ENOMEM;
 	s->by_errno = more;
-	more[s->nr_errnos++] = (struct errno_count){ .number = key->bucket - BUCKET_ERROR, .count = count };
+	more[s->nr_errnos++] =
+		(struct errno_count){ .number = key->bucket - BUCKET_ERROR, .count = count };
 	return 0;
 }
 
 /*
- * The keys of the turn that is over. Programs may add keys of the current turn meanwhile, but nothing deletes
- * any.
+ * The keys of the turn that is over. Programs may add keys of the current turn meanwhile, but
+ * nothing deletes any.
  */
 static int list_buckets(struct bpf_histograms *h, struct bucket_key **keys, size_t *nr)
 {
@@ -244,7 +254,7 @@ static int list_buckets(struct bpf_histograms *h, struct bucket_key **keys, size
 		key = next;
 		last = &key;
 	}
-	return errno == ENOENT ? 0 : -errno;	/* that was the last one */
+	return errno == ENOENT ? 0 : -errno; /* that was the last one */
 }
 
 /* Sums the CPUs' counts of a bucket, and sets them to 0. */
@@ -292,7 +302,8 @@ static int most_time_first(const void *left, const void *right)
 {
 	const struct series *l = left, *r = right;
 
-	return order_of(r->histogram.total_ns, l->histogram.total_ns) ?: order_of(l->number, r->number);
+	return order_of(r->histogram.total_ns, l->histogram.total_ns)
+		       ?: order_of(l->number, r->number);
 }
 
 static int most_errors_first(const void *left, const void *right)
@@ -324,8 +335,8 @@ int bpf_histograms_take(struct bpf_histograms *h, struct series **series, size_t
 		return error;
 	for (size_t i = 0; i < h->nr; i++)
 		if (h->series[i].nr_errnos)
-			qsort(h->series[i].by_errno, h->series[i].nr_errnos, sizeof(struct errno_count),
-			      most_errors_first);
+			qsort(h->series[i].by_errno, h->series[i].nr_errnos,
+			      sizeof(struct errno_count), most_errors_first);
 	if (h->nr)
 		qsort(h->series, h->nr, sizeof(*h->series), most_time_first);
 	*series = h->series;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads what bpf/histograms.bpf.h gathers, interval by interval: each value is in exactly one interval. */
+/*
+ * Reads what bpf/histograms.bpf.h gathers, interval by interval: each value is in exactly one
+ * interval.
+ */
 #ifndef EHPERF_BPF_HISTOGRAMS_H
 #define EHPERF_BPF_HISTOGRAMS_H
 
@@ -21,13 +24,16 @@ int bpf_histograms_new(struct bpf_histograms **histograms, struct bpf_object *ob
 		       const struct histogram_unit *unit);
 void bpf_histograms_free(struct bpf_histograms *histograms);
 
-/* The flags in struct stack_key, and their mask, of the stacks of the interval that was taken last. */
+/*
+ * The flags in struct stack_key, and their mask, of the stacks of the interval that was taken last.
+ */
 #define BPF_HISTOGRAMS_TURN_MASK STACK_SLOT(1U)
 uint32_t bpf_histograms_stack_flags(const struct bpf_histograms *histograms);
 
 /*
- * Ends an interval and reads it, which waits for an RCU grace period (some ms). *series: those that have
- * values, most time first, valid until the next call. No value is lost between two intervals. 0 or -errno
+ * Ends an interval and reads it, which waits for an RCU grace period (some ms). *series: those that
+ * have values, most time first, valid until the next call. No value is lost between two intervals.
+ * 0 or -errno
  */
 int bpf_histograms_take(struct bpf_histograms *histograms, struct series **series, size_t *nr);
 

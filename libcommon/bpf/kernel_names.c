@@ -37,7 +37,8 @@ int kernel_names_ask(void *object, uint64_t address, const char **text, bool *sc
 	return error;
 }
 
-int kernel_names_find(const struct bpf_object *object, const char *symbol, unsigned long long *begin, unsigned long long *end)
+int kernel_names_find(const struct bpf_object *object, const char *symbol,
+		      unsigned long long *begin, unsigned long long *end)
 {
 	struct kernel_symbol_asked *asked = object_section(object, ".data.symbol");
 	unsigned long long size = 0;

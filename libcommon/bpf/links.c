@@ -37,7 +37,8 @@ static int keep_any(struct links *links, struct link_of link)
 
 static int keep(struct links *links, struct bpf_program *program, struct bpf_link *link)
 {
-	return link ? keep_any(links, (struct link_of){ .link = link, .program = program }) : -errno;
+	return link ? keep_any(links, (struct link_of){ .link = link, .program = program })
+		    : -errno;
 }
 
 /* ---- tracepoints that have no BTF arguments, such as those of a single system call ---- */
@@ -61,7 +62,8 @@ static struct bpf_link *attach_tracepoint(struct bpf_program *program, int id, u
 	LIBBPF_OPTS(bpf_perf_event_opts, options, .bpf_cookie = cookie);
 	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT, .config = id };
 	struct bpf_link *link;
-	int fd = id < 0 ? id : perf_event_open_cpu(&attr, 0);	/* the program runs on every CPU nonetheless */
+	/* the program runs on every CPU nonetheless */
+	int fd = id < 0 ? id : perf_event_open_cpu(&attr, 0);
 
 	if (fd < 0) {
 		errno = -fd;
@@ -80,7 +82,9 @@ int links_attach(struct links *links, struct bpf_program *program)
 	if (!bpf_program__autoload(program))
 		return 0;
 	if (!strncmp(bpf_program__section_name(program), "tp/", 3))
-		return keep(links, program, attach_tracepoint(program, tracefs_tracepoint_id(tracepoint_of(program)), 0));
+		return keep(links, program,
+			    attach_tracepoint(program,
+					      tracefs_tracepoint_id(tracepoint_of(program)), 0));
 	return keep(links, program, bpf_program__attach(program));
 }
 
@@ -96,7 +100,8 @@ int links_attach_to_call(struct links *links, const struct bpf_object *object, c
 {
 	struct bpf_program *program = bpf_object__find_program_by_name(object, name);
 
-	return program ? keep(links, program, bpf_program__attach_ksyscall(program, call, NULL)) : -ENOENT;
+	return program ? keep(links, program, bpf_program__attach_ksyscall(program, call, NULL))
+		       : -ENOENT;
 }
 
 int links_attach_to_event(struct links *links, struct bpf_program *program, int fd)
@@ -104,7 +109,8 @@ int links_attach_to_event(struct links *links, struct bpf_program *program, int 
 	return keep(links, program, bpf_program__attach_perf_event(program, fd));
 }
 
-int links_attach_to_events(struct links *links, struct bpf_program *program, const struct perf_events *events)
+int links_attach_to_events(struct links *links, struct bpf_program *program,
+			   const struct perf_events *events)
 {
 	int error = 0;
 
@@ -113,8 +119,8 @@ int links_attach_to_events(struct links *links, struct bpf_program *program, con
 	return error;
 }
 
-static struct bpf_link *attach_kernel(struct bpf_program *program, const struct event *event, bool returns,
-				      uint64_t cookie)
+static struct bpf_link *attach_kernel(struct bpf_program *program, const struct event *event,
+				      bool returns, uint64_t cookie)
 {
 	LIBBPF_OPTS(bpf_kprobe_opts, options, .retprobe = returns, .bpf_cookie = cookie);
 
@@ -137,12 +143,12 @@ int links_attach_event(struct links *links, struct bpf_program *program, const s
 /* ---- user functions ---- */
 
 /* include/uapi/linux/bpf.h of Linux 6.6, which libbpf 1.1 does not know */
-#define UPROBE_MULTI 48		/* enum bpf_attach_type */
+#define UPROBE_MULTI        48 /* enum bpf_attach_type */
 #define UPROBE_MULTI_RETURN 1
 
 struct uprobe_multi {
 	uint32_t prog_fd, target_fd, attach_type, link_flags;
-	uint64_t path, offsets, semaphores, cookies;	/* addresses */
+	uint64_t path, offsets, semaphores, cookies; /* addresses */
 	uint32_t nr, flags;
 	int32_t pid;
 	uint32_t pad;
@@ -155,17 +161,20 @@ static int link_create(struct uprobe_multi *attr)
 }
 
 /*
- * Asked for as libbpf 1.4 does: the root directory has no functions; and a kernel that takes -1 for a process would watch
- * one thread where a process is meant.
+ * Asked for as libbpf 1.4 does: the root directory has no functions; and a kernel that takes -1 for
+ * a process would watch one thread where a process is meant.
  */
 static bool can_attach_many(void)
 {
 	static const struct bpf_insn leave[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K }, { .code = BPF_JMP | BPF_EXIT },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K },
+		{ .code = BPF_JMP | BPF_EXIT },
 	};
 	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = UPROBE_MULTI);
 	uint64_t offset = 0;
-	struct uprobe_multi attr = { .path = (uintptr_t)"/", .offsets = (uintptr_t)&offset, .nr = 1 };
+	struct uprobe_multi attr = { .path = (uintptr_t) "/",
+				     .offsets = (uintptr_t)&offset,
+				     .nr = 1 };
 	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, NULL, "GPL", leave, 2, &options);
 	bool can;
 
@@ -201,12 +210,15 @@ void links_prepare(struct bpf_object *object)
 	}
 }
 
-static int attach_many(struct links *links, struct bpf_program *program, const char *path, const struct user_probe *probes,
-		       size_t nr, bool returns, pid_t pid)
+static int attach_many(struct links *links, struct bpf_program *program, const char *path,
+		       const struct user_probe *probes, size_t nr, bool returns, pid_t pid)
 {
 	struct uprobe_multi attr = {
-		.prog_fd = bpf_program__fd(program), .path = (uintptr_t)path, .nr = nr,
-		.flags = returns ? UPROBE_MULTI_RETURN : 0, .pid = pid,
+		.prog_fd = bpf_program__fd(program),
+		.path = (uintptr_t)path,
+		.nr = nr,
+		.flags = returns ? UPROBE_MULTI_RETURN : 0,
+		.pid = pid,
 	};
 	uint64_t *arrays = calloc(nr, 3 * sizeof(*arrays));
 	int fd, error;
@@ -227,21 +239,23 @@ static int attach_many(struct links *links, struct bpf_program *program, const c
 	return error;
 }
 
-int links_attach_user(struct links *links, struct bpf_program *program, int file, const struct user_probe *probes,
-		      size_t nr, bool returns, pid_t pid)
+int links_attach_user(struct links *links, struct bpf_program *program, int file,
+		      const struct user_probe *probes, size_t nr, bool returns, pid_t pid)
 {
-	char path[32];	/* of the open file itself, wherever its name leads by now */
+	char path[32]; /* of the open file itself, wherever its name leads by now */
 	int error = 0;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
 	if (bpf_program__expected_attach_type(program) == UPROBE_MULTI)
 		return nr ? attach_many(links, program, path, probes, nr, returns, pid) : 0;
 	for (size_t i = 0; i < nr && !error; i++) {
-		LIBBPF_OPTS(bpf_uprobe_opts, options, .retprobe = returns, .bpf_cookie = probes[i].cookie,
+		LIBBPF_OPTS(bpf_uprobe_opts, options, .retprobe = returns,
+			    .bpf_cookie = probes[i].cookie,
 			    .ref_ctr_offset = probes[i].semaphore_offset);
 
-		error = keep(links, program, bpf_program__attach_uprobe_opts(program, pid ? pid : -1, path,
-									     probes[i].file_offset, &options));
+		error = keep(links, program,
+			     bpf_program__attach_uprobe_opts(program, pid ? pid : -1, path,
+							     probes[i].file_offset, &options));
 	}
 	return error;
 }

@@ -15,8 +15,8 @@
 static void (*pass_on)(const char *format, va_list args);
 
 /*
- * libbpf's first warning (the later ones are its consequences); the program that was refused, and the
- * verifier's reason
+ * libbpf's first warning (the later ones are its consequences); the program that was refused, and
+ * the verifier's reason
  */
 static char first_warning[512];
 static char refused[64];
@@ -76,7 +76,10 @@ static struct {
 	int which;
 	struct rlimit before;
 } limits[] = { { RLIMIT_MEMLOCK }, { RLIMIT_NOFILE } };
-/* With fewer, libbpf's probes of the kernel fail, and workers do: each for what looks like another reason. */
+/*
+ * With fewer, libbpf's probes of the kernel fail, and workers do: each for what looks like another
+ * reason.
+ */
 #define MIN_FILES 128
 #define NR_LIMITS (sizeof(limits) / sizeof(limits[0]))
 
@@ -88,7 +91,8 @@ int bpf_load_init(void (*say)(const char *format, va_list args))
 	libbpf_set_print(on_message);
 	for (size_t i = 0; i < NR_LIMITS; i++)
 		if (!getrlimit(limits[i].which, &limits[i].before))
-			setrlimit(limits[i].which, &(struct rlimit){ limits[i].before.rlim_max, limits[i].before.rlim_max });
+			setrlimit(limits[i].which, &(struct rlimit){ limits[i].before.rlim_max,
+								     limits[i].before.rlim_max });
 	return !getrlimit(RLIMIT_NOFILE, &files) && files.rlim_cur < MIN_FILES ? -EMFILE : 0;
 }
 
@@ -105,7 +109,7 @@ static bool has_capability(int capability)
 	struct __user_cap_data_struct data[2] = {};
 
 	if (syscall(SYS_capget, &header, data))
-		return true;	/* unknown */
+		return true; /* unknown */
 	return data[capability / 32].effective & 1U << capability % 32;
 }
 
@@ -156,9 +160,10 @@ static bool explain_kernel(char *cause, size_t size, const char **cure)
 		snprintf(cause, size, "sysfs is not mounted on /sys");
 		*cure = "mount it: mount -t sysfs sys /sys";
 	} else if (access("/sys/kernel/btf/vmlinux", R_OK)) {
-		snprintf(cause, size,
-			 "this kernel, %s, has no BTF (CONFIG_DEBUG_INFO_BTF): no /sys/kernel/btf/vmlinux",
-			 kernel_release());
+		snprintf(
+			cause, size,
+			"this kernel, %s, has no BTF (CONFIG_DEBUG_INFO_BTF): no /sys/kernel/btf/vmlinux",
+			kernel_release());
 		*cure = "use a kernel that is built with it, as most distributions' are";
 	} else {
 		return false;
@@ -170,12 +175,12 @@ static bool explain_kernel(char *cause, size_t size, const char **cure)
 static void explain_refusal(char *cause, size_t size, const char **cure, int error)
 {
 	if (refused[0] && reason[0]) {
-		snprintf(cause, size, "the verifier of Linux %s refuses program '%s': %s", kernel_release(),
-			 refused, reason);
+		snprintf(cause, size, "the verifier of Linux %s refuses program '%s': %s",
+			 kernel_release(), refused, reason);
 		*cure = "this is a bug: please report it, with the output of -v";
 	} else if (refused[0]) {
-		snprintf(cause, size, "Linux %s refuses program '%s': %s", kernel_release(), refused,
-			 strerror(-error));
+		snprintf(cause, size, "Linux %s refuses program '%s': %s", kernel_release(),
+			 refused, strerror(-error));
 		*cure = "the kernel lacks what the program needs: use another one, or see the output of -v";
 	} else if (!first_warning[0]) {
 		snprintf(cause, size, "%s", strerror(-error));
@@ -195,10 +200,13 @@ static void explain(int error, char *cause, size_t size, const char **cure)
 		{ -ENOMEM, "not enough memory, or RLIMIT_MEMLOCK is too low",
 		  "free some, or raise it with 'ulimit -l'" },
 		{ -EMFILE, "too many open files", "raise the limit with 'ulimit -n'" },
-		{ -ENFILE, "too many open files in the system", "raise the limit in /proc/sys/fs/file-max" },
-		{ -EACCES, "the kernel refuses perf events: kernel.perf_event_paranoid may be too high",
+		{ -ENFILE, "too many open files in the system",
+		  "raise the limit in /proc/sys/fs/file-max" },
+		{ -EACCES,
+		  "the kernel refuses perf events: kernel.perf_event_paranoid may be too high",
 		  "run as root, on the host" },
-		{ -EPERM, "the kernel refuses: lockdown, a seccomp filter or a container may forbid it",
+		{ -EPERM,
+		  "the kernel refuses: lockdown, a seccomp filter or a container may forbid it",
 		  "run on the host, and see 'cat /sys/kernel/security/lockdown'" },
 	};
 

@@ -11,9 +11,12 @@
 
 /* ---- constants ---- */
 
-/* Finds a constant in the object's .rodata, and the map of that section. NULL: there is none of this name */
-static const struct btf_var_secinfo *find_constant(const struct bpf_object *object, const char *name,
-						   struct bpf_map **rodata)
+/*
+ * Finds a constant in the object's .rodata, and the map of that section. NULL: there is none of
+ * this name
+ */
+static const struct btf_var_secinfo *find_constant(const struct bpf_object *object,
+						   const char *name, struct bpf_map **rodata)
 {
 	const struct btf *btf = bpf_object__btf(object);
 	int section = btf__find_by_name_kind(btf, ".rodata", BTF_KIND_DATASEC);
@@ -79,7 +82,8 @@ int object_preallocate(struct bpf_object *object, const char *name)
 {
 	struct bpf_map *map = bpf_object__find_map_by_name(object, name);
 
-	return map ? bpf_map__set_map_flags(map, bpf_map__map_flags(map) & ~BPF_F_NO_PREALLOC) : -ENOENT;
+	return map ? bpf_map__set_map_flags(map, bpf_map__map_flags(map) & ~BPF_F_NO_PREALLOC)
+		   : -ENOENT;
 }
 
 int object_resize_to_cpus(struct bpf_object *object, const char *map)
@@ -92,7 +96,8 @@ int object_resize_to_cpus(struct bpf_object *object, const char *map)
 bool object_has_variables(const struct bpf_object_skeleton *skeleton)
 {
 	for (int i = 0; i < skeleton->map_cnt; i++) {
-		const struct bpf_map_skeleton *map = (void *)skeleton->maps + i * skeleton->map_skel_sz;
+		const struct bpf_map_skeleton *map =
+			(void *)skeleton->maps + i * skeleton->map_skel_sz;
 
 		/* one without a type holds strings, which nobody asks for by name */
 		if (map->mmaped && bpf_map__btf_value_type_id(*map->map) && !*map->mmaped)
@@ -128,8 +133,10 @@ int object_listed_ids(const struct bpf_object *object, const char *name, uint32_
 
 	if (!map)
 		error = -ENOENT;
-	if (!error && bpf_map_lookup_batch(bpf_map__fd(map), NULL, &after, keys, values, &count, NULL) && errno != ENOENT)
-		error = -errno;	/* ENOENT: these are all */
+	if (!error &&
+	    bpf_map_lookup_batch(bpf_map__fd(map), NULL, &after, keys, values, &count, NULL) &&
+	    errno != ENOENT)
+		error = -errno; /* ENOENT: these are all */
 	free(values);
 	if (error) {
 		free(keys);
@@ -242,7 +249,8 @@ static uint64_t map_bytes(int fd)
 
 	snprintf(name, sizeof(name), "/proc/self/fdinfo/%d", fd);
 	file = fopen(name, "re");
-	while (file && fgets(line, sizeof(line), file) && sscanf(line, "memlock: %llu", &bytes) != 1)
+	while (file && fgets(line, sizeof(line), file) &&
+	       sscanf(line, "memlock: %llu", &bytes) != 1)
 		;
 	if (file)
 		fclose(file);
@@ -252,11 +260,14 @@ static uint64_t map_bytes(int fd)
 /* what a map may take whose elements are allocated when they are added: 0 for others */
 static uint64_t most_map_bytes(const struct bpf_map *map)
 {
-	enum { ELEMENT = 48, LINK = 8, BUCKET = 16 };	/* struct htab_elem, bpf_mem_alloc's list, struct bucket */
-	uint64_t key = (bpf_map__key_size(map) + 7) / 8 * 8, value = (bpf_map__value_size(map) + 7) / 8 * 8;
+	/* struct htab_elem, bpf_mem_alloc's list, struct bucket */
+	enum { ELEMENT = 48, LINK = 8, BUCKET = 16 };
+	uint64_t key = (bpf_map__key_size(map) + 7) / 8 * 8,
+		 value = (bpf_map__value_size(map) + 7) / 8 * 8;
 	uint64_t bytes = ELEMENT + LINK + key + value, class = 64, buckets;
 
-	if (bpf_map__type(map) != BPF_MAP_TYPE_HASH || !(bpf_map__map_flags(map) & BPF_F_NO_PREALLOC))
+	if (bpf_map__type(map) != BPF_MAP_TYPE_HASH ||
+	    !(bpf_map__map_flags(map) & BPF_F_NO_PREALLOC))
 		return 0;
 	/* kmalloc()'s sizes: 64, 96, 128, 192, 256, 512, ... */
 	while (class < bytes)

@@ -16,10 +16,13 @@
 #include "process/clock.h"
 #include "records_abi.h"
 
-/* of all threads of a process, which may have chosen where their stacks seem to be; and what is taken at a time */
+/*
+ * of all threads of a process, which may have chosen where their stacks seem to be; and what is
+ * taken at a time
+ */
 #define MAX_PROCESS_BYTES (32 << 20)
-#define BATCH_BYTES	  (16 << 20)
-#define MAX_NS		  500000000	/* that this may take */
+#define BATCH_BYTES       (16 << 20)
+#define MAX_NS            500000000 /* that this may take */
 
 /* what some threads' stacks may add to a batch */
 #define MAX_ADDED (FOREIGN_STACKS_BYTES + FOREIGN_STACKS * (sizeof(struct raw_record) + 8))
@@ -42,18 +45,23 @@ static size_t size_of(const struct raw_record *raw)
 	return (sizeof(*raw) + raw->stack_bytes + 7) & ~7ULL;
 }
 
-/* Adds the records of some threads of a process, with `most` bytes of their stacks at most. How many bytes there were */
-static size_t add_threads(struct batch *batch, struct foreign *foreign, const struct raw_record *threads, size_t nr,
-			  size_t most)
+/*
+ * Adds the records of some threads of a process, with `most` bytes of their stacks at most. How
+ * many bytes there were
+ */
+static size_t add_threads(struct batch *batch, struct foreign *foreign,
+			  const struct raw_record *threads, size_t nr, size_t most)
 {
 	struct foreign_stack stacks[FOREIGN_STACKS] = {};
 	const char *bytes = NULL;
 	size_t sum = 0;
 
 	for (size_t i = 0; i < nr; i++)
-		stacks[i] = (struct foreign_stack){ .tid = threads[i].key.tid, .address = threads[i].stack_addr };
+		stacks[i] = (struct foreign_stack){ .tid = threads[i].key.tid,
+						    .address = threads[i].stack_addr };
 	if (most)
-		foreign_read_stacks(foreign, threads->key.pid, stacks, nr, most < FOREIGN_STACKS_BYTES ? most : FOREIGN_STACKS_BYTES,
+		foreign_read_stacks(foreign, threads->key.pid, stacks, nr,
+				    most < FOREIGN_STACKS_BYTES ? most : FOREIGN_STACKS_BYTES,
 				    &bytes);
 	for (size_t i = 0; i < nr; i++) {
 		struct raw_record *raw = (struct raw_record *)(batch->bytes + batch->used);
@@ -68,7 +76,10 @@ static size_t add_threads(struct batch *batch, struct foreign *foreign, const st
 	return sum;
 }
 
-/* Takes the stacks of the threads that have not run since their period was begun: others' may be mixed up. */
+/*
+ * Takes the stacks of the threads that have not run since their period was begun: others' may be
+ * mixed up.
+ */
 static int take_batch(struct batch *batch, struct bpf_object *object, struct stack_store *store)
 {
 	const struct raw_record *raw;
@@ -81,7 +92,8 @@ static int take_batch(struct batch *batch, struct bpf_object *object, struct sta
 	qsort(begun, size / sizeof(*begun), sizeof(*begun), order_numbers);
 	for (size_t at = 0; at < batch->used && !error; at += size_of(raw)) {
 		raw = (const struct raw_record *)(batch->bytes + at);
-		if (bsearch(&raw->token, begun, size / sizeof(*begun), sizeof(*begun), order_numbers))
+		if (bsearch(&raw->token, begun, size / sizeof(*begun), sizeof(*begun),
+			    order_numbers))
 			error = stack_store_take(store, raw, sizeof(*raw) + raw->stack_bytes);
 	}
 	free(begun);
@@ -103,8 +115,10 @@ int off_cpu_find_kernel(struct bpf_object *object)
 		{ "_stext", &l.text.begin, &ignored },
 		{ "_etext", &l.text.end, &ignored },
 		{ "__schedule", &l.starts[START_AT_SWITCH].begin, &l.starts[START_AT_SWITCH].end },
-		{ "try_to_wake_up", &l.starts[START_AT_WAKING].begin, &l.starts[START_AT_WAKING].end },
-		{ "__irqentry_text_start", &l.interrupt_entries.begin, &ignored },	/* arm64 has no other */
+		{ "try_to_wake_up", &l.starts[START_AT_WAKING].begin,
+		  &l.starts[START_AT_WAKING].end },
+		/* arm64 has no other */
+		{ "__irqentry_text_start", &l.interrupt_entries.begin, &ignored },
 		{ "asm_common_interrupt", &l.interrupt_entries.begin, &ignored },
 		{ "__irqentry_text_end", &l.interrupt_entries.end, &ignored },
 		{ "schedule", &l.any_function, &ignored },
@@ -113,8 +127,10 @@ int off_cpu_find_kernel(struct bpf_object *object)
 	};
 	int error = layout ? 0 : -EINVAL;
 
-	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]) && (!error || error == -ENOENT); i++)
-		error = kernel_names_find(object, symbols[i].symbol, symbols[i].begin, symbols[i].end);
+	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]) && (!error || error == -ENOENT);
+	     i++)
+		error = kernel_names_find(object, symbols[i].symbol, symbols[i].begin,
+					  symbols[i].end);
 	if (error && error != -ENOENT)
 		return error;
 	if (!l.interrupt_entries.begin)
@@ -130,10 +146,13 @@ const struct kernel_start *off_cpu_starts(struct bpf_object *object)
 	return object_section(object, ".data.starts");
 }
 
-#define CREATE_TRIES	5
-#define CREATE_US	500
+#define CREATE_TRIES 5
+#define CREATE_US    500
 
-/* Creates the threads' task storages. A CPU that has no memory at hand for one has some a little later. */
+/*
+ * Creates the threads' task storages. A CPU that has no memory at hand for one has some a little
+ * later.
+ */
 static int create_storages(struct bpf_object *object)
 {
 	struct periods_begin *begin = object_section(object, ".data.begin");
@@ -162,15 +181,16 @@ int off_cpu_begin(struct bpf_object *object, bool command, struct off_cpu_begun 
 	int error = create_storages(object);
 
 	*begun = (struct off_cpu_begun){};
-	if (error || command)	/* a command waits at our gate: its own periods come later */
+	if (error || command) /* a command waits at our gate: its own periods come later */
 		return error;
 	error = bpf_tasks_read_named(object, "begin_periods", (void **)&begun->threads, &size);
 	begun->nr = error ? 0 : size / sizeof(*begun->threads);
 	return error;
 }
 
-int off_cpu_take_stacks(struct off_cpu_begun *begun, struct bpf_object *object, struct stack_store *store,
-			struct foreign *foreign, struct unwinder *unwinder)
+int off_cpu_take_stacks(struct off_cpu_begun *begun, struct bpf_object *object,
+			struct stack_store *store, struct foreign *foreign,
+			struct unwinder *unwinder)
 {
 	uint64_t end = clock_ns() + MAX_NS;
 	struct batch batch = { .bytes = begun->nr ? malloc(BATCH_BYTES) : NULL };
@@ -184,7 +204,8 @@ int off_cpu_take_stacks(struct off_cpu_begun *begun, struct bpf_object *object, 
 
 		if (!i || by_process(threads, threads - 1))
 			left = MAX_PROCESS_BYTES;
-		for (some = 1; some < FOREIGN_STACKS && i + some < begun->nr && !by_process(threads, threads + some);)
+		for (some = 1; some < FOREIGN_STACKS && i + some < begun->nr &&
+			       !by_process(threads, threads + some);)
 			some++;
 		left -= add_threads(&batch, foreign, threads, some, clock_ns() < end ? left : 0);
 		if (i + some < begun->nr && BATCH_BYTES - batch.used >= MAX_ADDED)

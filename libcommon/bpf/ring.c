@@ -12,11 +12,14 @@ struct ring {
 	struct ring_buffer *buffer;
 	int (*take)(void *arg, void *record, size_t bytes);
 	void *arg;
-	size_t size;		/* bytes */
-	/* what was there at a time has been taken once the buffer was empty, or this many bytes were taken since then */
+	size_t size; /* bytes */
+	/*
+	 * what was there at a time has been taken once the buffer was empty, or this many bytes
+	 * were taken since then
+	 */
 	uint64_t since_ns, drained_ns;
-	size_t taken;		/* bytes since since_ns */
-	uint64_t end_ns;	/* when ring_drain() ends at the latest; 0: it does not matter */
+	size_t taken;    /* bytes since since_ns */
+	uint64_t end_ns; /* when ring_drain() ends at the latest; 0: it does not matter */
 	bool enough;
 };
 
@@ -51,7 +54,10 @@ int ring_open(struct ring **ring, const struct bpf_object *object, const char *n
 
 	if (!r)
 		return map ? -ENOMEM : -ENOENT;
-	*r = (struct ring){ .take = take, .arg = arg, .size = bpf_map__max_entries(map), .drained_ns = clock_ns() };
+	*r = (struct ring){ .take = take,
+			    .arg = arg,
+			    .size = bpf_map__max_entries(map),
+			    .drained_ns = clock_ns() };
 	r->buffer = ring_buffer__new(bpf_map__fd(map), take_one, r, NULL);
 	if (!r->buffer) {
 		error = -errno;

@@ -15,8 +15,8 @@ int ring_open(struct ring **ring, const struct bpf_object *object, const char *m
 void ring_close(struct ring *ring);
 
 /*
- * Hands out what is in the buffer. ms: for so long at most; 0: what was there at the call, and no more than fits into it, however
- * fast new records arrive. 0 or -errno, also that of take()
+ * Hands out what is in the buffer. ms: for so long at most; 0: what was there at the call, and no
+ * more than fits into it, however fast new records arrive. 0 or -errno, also that of take()
  */
 int ring_drain(struct ring *ring, unsigned ms);
 /* CLOCK_MONOTONIC: what was in the buffer then has been handed out. */

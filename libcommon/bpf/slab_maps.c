@@ -13,8 +13,8 @@
 #include "slabs_abi.h"
 
 /*
- * Spare slabs: one is enough, unless slabs fill faster than they can be inserted. Each wait doubles their
- * number.
+ * Spare slabs: one is enough, unless slabs fill faster than they can be inserted. Each wait doubles
+ * their number.
  */
 #define MAX_SPARES 8
 
@@ -25,14 +25,14 @@ struct bpf_slab {
 	uint8_t *bytes;
 	pthread_t inserter;
 	bool has_inserter;
-	bool inserted;		/* under all->lock, as is error */
+	bool inserted; /* under all->lock, as is error */
 	int error;
 };
 
 struct bpf_slabs {
 	int outer_fd;
 	uint32_t nr, handed_out, settled, max;
-	uint32_t spares;	/* slabs kept ahead of need */
+	uint32_t spares; /* slabs kept ahead of need */
 	struct bpf_slabs_counts counts;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -42,7 +42,9 @@ struct bpf_slabs {
 static void *insert(void *arg)
 {
 	struct bpf_slab *slab = arg;
-	int error = bpf_map_update_elem(slab->all->outer_fd, &slab->number, &slab->fd, BPF_ANY) ? -errno : 0;
+	int error = bpf_map_update_elem(slab->all->outer_fd, &slab->number, &slab->fd, BPF_ANY)
+			    ? -errno
+			    : 0;
 
 	pthread_mutex_lock(&slab->all->lock);
 	slab->inserted = true;
@@ -59,8 +61,8 @@ static int create(struct bpf_slabs *all)
 	int error;
 
 	*slab = (struct bpf_slab){ .all = all, .number = all->nr };
-	slab->fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "ehperf_slab", sizeof(__u32), SLAB_VALUE_SIZE, 1,
-				  &options);
+	slab->fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "ehperf_slab", sizeof(__u32), SLAB_VALUE_SIZE,
+				  1, &options);
 	if (slab->fd < 0)
 		return slab->fd;
 	slab->bytes = mmap(NULL, SLAB_VALUE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, slab->fd, 0);
@@ -69,9 +71,10 @@ static int create(struct bpf_slabs *all)
 		close(slab->fd);
 		return error;
 	}
-	madvise(slab->bytes, SLAB_VALUE_SIZE, MADV_DONTFORK);	/* a child must not keep the map */
+	madvise(slab->bytes, SLAB_VALUE_SIZE, MADV_DONTFORK); /* a child must not keep the map */
 	slab->has_inserter = !priority_start_thread(&slab->inserter, insert, slab);
-	if (!slab->has_inserter)	/* no thread can be created: this one inserts the slab, and waits */
+	/* no thread can be created: this one inserts the slab, and waits */
+	if (!slab->has_inserter)
 		insert(slab);
 	all->nr++;
 	return 0;

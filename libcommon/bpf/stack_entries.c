@@ -21,7 +21,8 @@ const struct stack_frames *stack_store_find(const struct stack_store *store, uin
 }
 
 /* the key's user stack, or what stands in its place */
-static const struct stack_frames *user_stack_of(const struct stack_store *store, const struct stack_key *key)
+static const struct stack_frames *user_stack_of(const struct stack_store *store,
+						const struct stack_key *key)
 {
 	const struct stack_frames *frames = find_stack(store->user, key->user_stack);
 	struct owner *owner = NULL;
@@ -52,7 +53,8 @@ static void find_frames(const struct stack_store *store, struct stack_entry *ent
 		entry->key.end = END_LOST;
 }
 
-static const struct stack_entry *entry_of(const struct stack_store *store, struct stored_key *stored)
+static const struct stack_entry *entry_of(const struct stack_store *store,
+					  struct stored_key *stored)
 {
 	if (!stored)
 		return NULL;
@@ -74,7 +76,8 @@ const struct stack_entry *stack_store_key(const struct stack_store *store, uint6
 
 const struct stack_entry *stack_store_numbered(const struct stack_store *store, uint32_t number)
 {
-	return number && number <= store->nr_numbered ? entry_of(store, store->numbered[number - 1]) : NULL;
+	return number && number <= store->nr_numbered ? entry_of(store, store->numbered[number - 1])
+						      : NULL;
 }
 
 static int by_stacks(const void *left, const void *right)
@@ -90,7 +93,10 @@ static int by_stacks(const void *left, const void *right)
 	return memcmp(&l->waker->key, &r->waker->key, sizeof(l->waker->key));
 }
 
-/* Those whose wakers had IDs of their own only as long as these were pending become one. How many are left */
+/*
+ * Those whose wakers had IDs of their own only as long as these were pending become one. How many
+ * are left
+ */
 static size_t merge_same(struct stack_entry *entries, size_t nr)
 {
 	size_t kept = 0;
@@ -125,7 +131,8 @@ int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flag
 	if (!error)
 		error = stack_store_read_values(store);
 	if (!error)
-		error = stack_store_drain(store, 0);	/* the frames of stacks that are new among the values */
+		/* the frames of stacks that are new among the values */
+		error = stack_store_drain(store, 0);
 	if (error)
 		return error;
 	free(store->entries);
@@ -141,7 +148,9 @@ int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flag
 		if (is_nothing(&rest) || (value->key.flags & mask) != flags)
 			continue;
 		store->entries[*nr] = (struct stack_entry){
-			.key = value->key, .value = rest, .waker = stack_store_key(store, value->key.waker),
+			.key = value->key,
+			.value = rest,
+			.waker = stack_store_key(store, value->key.waker),
 		};
 		find_frames(store, &store->entries[*nr]);
 		sum_without_room(&store->entries[(*nr)++]);

@@ -21,8 +21,9 @@ static void uncharge(struct stack_store *store, struct owner *owner, size_t byte
 }
 
 /*
- * What the kernel's map has got since it was read last is kept, for the next report. An addition that is under way on another
- * CPU in the nanoseconds between its look-up and its sum is lost, of a value that has rested since the last report.
+ * What the kernel's map has got since it was read last is kept, for the next report. An addition
+ * that is under way on another CPU in the nanoseconds between its look-up and its sum is lost, of a
+ * value that has rested since the last report.
  */
 static void forget_value(struct stack_store *store, struct stored_value *stored)
 {
@@ -93,8 +94,9 @@ static void use_stacks(struct stack_store *store)
 }
 
 /*
- * Is what was sent under this ID to be forgotten? What nothing names is to be sent again when it is seen again. A program that
- * is at work now may still believe it to be sent: it goes in the next round, if nothing names it then.
+ * Is what was sent under this ID to be forgotten? What nothing names is to be sent again when it is
+ * seen again. A program that is at work now may still believe it to be sent: it goes in the next
+ * round, if nothing names it then.
  */
 static bool is_over(const struct stack_store *store, uint64_t id, bool *used, bool *sent_again)
 {
@@ -170,7 +172,8 @@ void stack_store_each_stack(const struct stack_store *store, see_frames_fn *see,
 		store->each_copy(store->copies_arg, see, see_arg);
 }
 
-void stack_store_add_copies(struct stack_store *store, void (*each)(void *arg, see_frames_fn *see, void *see_arg), void *arg)
+void stack_store_add_copies(struct stack_store *store,
+			    void (*each)(void *arg, see_frames_fn *see, void *see_arg), void *arg)
 {
 	store->each_copy = each;
 	store->copies_arg = arg;

@@ -37,8 +37,9 @@ static size_t left(const struct stack_store *store)
 }
 
 /*
- * Is there room for something of this size? If not, the owner is full: it gets no more room until stack_store_forget(),
- * because a value whose stack was refused must be refused, too, and is summed up.
+ * Is there room for something of this size? If not, the owner is full: it gets no more room until
+ * stack_store_forget(), because a value whose stack was refused must be refused, too, and is summed
+ * up.
  */
 static bool room_or_full(const struct stack_store *store, struct owner *owner, size_t bytes)
 {
@@ -47,7 +48,8 @@ static bool room_or_full(const struct stack_store *store, struct owner *owner, s
 	return !owner->is_full;
 }
 
-static bool has_room_for_sum(const struct stack_store *store, const struct owner *owner, size_t bytes)
+static bool has_room_for_sum(const struct stack_store *store, const struct owner *owner,
+			     size_t bytes)
 {
 	return (owner->bytes + bytes) / 3 <= left(store);
 }
@@ -59,11 +61,11 @@ static void charge(struct stack_store *store, struct owner *owner, size_t bytes)
 }
 
 /*
- * *added: the new stack; NULL: the store had it, or there is no room. A refused stack must be sent again when it occurs
- * again, because other users may have the same stack.
+ * *added: the new stack; NULL: the store had it, or there is no room. A refused stack must be sent
+ * again when it occurs again, because other users may have the same stack.
  */
-static int add_stack(struct stack_store *store, struct stored_stack **stacks, uint64_t id, uint32_t uid,
-		     const __u64 *frames, uint32_t nr, struct stored_stack **added)
+static int add_stack(struct stack_store *store, struct stored_stack **stacks, uint64_t id,
+		     uint32_t uid, const __u64 *frames, uint32_t nr, struct stored_stack **added)
 {
 	struct owner *owner;
 	struct stored_stack *stack;
@@ -95,36 +97,41 @@ static int add_stack(struct stack_store *store, struct stored_stack **stacks, ui
 	return 0;
 }
 
-static int add_user_stack(struct stack_store *store, uint64_t id, pid_t pid, uint32_t uid, const __u64 *frames,
-			  uint32_t nr)
+static int add_user_stack(struct stack_store *store, uint64_t id, pid_t pid, uint32_t uid,
+			  const __u64 *frames, uint32_t nr)
 {
 	struct stored_stack *added;
 	int error = add_stack(store, &store->user, id, uid, frames, nr, &added);
 
 	if (error || !added || !store->on_stack)
 		return error;
-	return store->on_stack(store->on_stack_arg, pid, uid, added->frames.frames, &added->frames.nr);
+	return store->on_stack(store->on_stack_arg, pid, uid, added->frames.frames,
+			       &added->frames.nr);
 }
 
 /*
- * The frames of a user stack are in their places (frame_place.h). If the walk had too many frames, the record has
- * fewer.
+ * The frames of a user stack are in their places (frame_place.h). If the walk had too many frames,
+ * the record has fewer.
  */
-static int take_user_stack(struct stack_store *store, const struct frames_record *record, size_t size)
+static int take_user_stack(struct stack_store *store, const struct frames_record *record,
+			   size_t size)
 {
 	const struct frames_header *stack = &record->stack;
-	uint32_t nr_walked = stack->nr_frames, nr = (size - sizeof(*record)) / sizeof(record->frames[0]);
+	uint32_t nr_walked = stack->nr_frames,
+		 nr = (size - sizeof(*record)) / sizeof(record->frames[0]);
 	uint64_t frames[MAX_DEPTH + 1];
 
 	if (size < sizeof(*record) || nr > MAX_DEPTH || (!nr && nr_walked))
 		return -EBADMSG;
 	if (nr_walked <= nr)
-		return add_user_stack(store, stack->id, stack->pid, stack->uid, record->frames, nr_walked);
+		return add_user_stack(store, stack->id, stack->pid, stack->uid, record->frames,
+				      nr_walked);
 	nr = cut_stack_order(frames, (const uint64_t *)record->frames, nr_walked, nr);
 	return add_user_stack(store, stack->id, stack->pid, stack->uid, (const __u64 *)frames, nr);
 }
 
-static int take_kernel_stack(struct stack_store *store, const struct frames_record *record, size_t size)
+static int take_kernel_stack(struct stack_store *store, const struct frames_record *record,
+			     size_t size)
 {
 	struct stored_stack *added;
 
@@ -163,13 +170,14 @@ static struct stored_value *value_of(struct stack_store *store, const struct sta
 	return stored;
 }
 
-static int add_value(struct stack_store *store, const struct stack_key *key, const struct stack_value *value)
+static int add_value(struct stack_store *store, const struct stack_key *key,
+		     const struct stack_value *value)
 {
 	struct owner *owner = owner_of(store, key->uid);
 	struct stored_value *stored;
 	struct stack_key sum;
 
-	if (is_nothing(value))	/* the period does not count */
+	if (is_nothing(value)) /* the period does not count */
 		return 0;
 	if (!owner)
 		return -ENOMEM;
@@ -201,10 +209,11 @@ static struct stack_key joined(const struct stack_key *stack, const struct stack
 }
 
 /*
- * Takes a half of a pending sample that came before. A second stack is ignored. Values are parts of one period: their
- * sum is kept, under the key of the last one.
+ * Takes a half of a pending sample that came before. A second stack is ignored. Values are parts of
+ * one period: their sum is kept, under the key of the last one.
  */
-static void take_again(struct pending *pending, const struct stack_key *key, const struct stack_value *value)
+static void take_again(struct pending *pending, const struct stack_key *key,
+		       const struct stack_value *value)
 {
 	if (!value)
 		return;
@@ -213,8 +222,8 @@ static void take_again(struct pending *pending, const struct stack_key *key, con
 }
 
 /*
- * Takes one half of a pending sample: the stack if value is NULL, else the value. When both halves are there, adds the
- * value.
+ * Takes one half of a pending sample: the stack if value is NULL, else the value. When both halves
+ * are there, adds the value.
  */
 static int join(struct stack_store *store, uint64_t token, const struct stack_key *key,
 		const struct stack_value *value)
@@ -253,10 +262,11 @@ static int join(struct stack_store *store, uint64_t token, const struct stack_ke
 	return 0;
 }
 
-static int take_value(struct stack_store *store, const struct stack_key *key, const struct stack_value *value)
+static int take_value(struct stack_store *store, const struct stack_key *key,
+		      const struct stack_value *value)
 {
-	return key->flags & STACK_PENDING ? join(store, key->user_stack, key, value) :
-					    add_value(store, key, value);
+	return key->flags & STACK_PENDING ? join(store, key->user_stack, key, value)
+					  : add_value(store, key, value);
 }
 
 /* Adds the pending values whose user stacks have not come, without these. */
@@ -266,7 +276,8 @@ static int give_up_pending(struct stack_store *store)
 	int error = 0;
 
 	HASH_ITER(hh, store->pending, pending, next) {
-		struct stack_key no_stack = { .end = END_UNREADABLE }, key = joined(&no_stack, &pending->key);
+		struct stack_key no_stack = { .end = END_UNREADABLE },
+				 key = joined(&no_stack, &pending->key);
 
 		if (!pending->has_stack && !error)
 			error = add_value(store, &key, &pending->value);
@@ -289,8 +300,12 @@ static int number_key(struct stack_store *store, uint32_t number, struct stored_
 	return 0;
 }
 
-/* From now on, the kernel gives no number to a key of this owner that it does not know: each event would get a new one. */
-static void refuse_key(struct stack_store *store, struct owner *owner, const struct key_record *record)
+/*
+ * From now on, the kernel gives no number to a key of this owner that it does not know: each event
+ * would get a new one.
+ */
+static void refuse_key(struct stack_store *store, struct owner *owner,
+		       const struct key_record *record)
 {
 	uint8_t yes = 1;
 
@@ -309,7 +324,8 @@ static int take_key(struct stack_store *store, const struct key_record *record)
 	if (!owner)
 		return -ENOMEM;
 	HASH_FIND(hh, store->keys, &record->id, sizeof(record->id), stored);
-	if (!stored && (!room_or_full(store, owner, sizeof(*stored)) || owner->nr_numbers >= store->max_numbers)) {
+	if (!stored && (!room_or_full(store, owner, sizeof(*stored)) ||
+			owner->nr_numbers >= store->max_numbers)) {
 		refuse_key(store, owner, record);
 		return 0;
 	}
@@ -317,7 +333,8 @@ static int take_key(struct stack_store *store, const struct key_record *record)
 		stored = calloc(1, sizeof(*stored));
 		if (!stored)
 			return -ENOMEM;
-		*stored = (struct stored_key){ .id = record->id, .owner = owner, .key = record->key };
+		*stored =
+			(struct stored_key){ .id = record->id, .owner = owner, .key = record->key };
 		HASH_ADD(hh, store->keys, id, sizeof(stored->id), stored);
 		charge(store, owner, sizeof(*stored));
 		owner->nr_numbers += !!record->number;
@@ -332,7 +349,9 @@ static int add_late(struct stack_store *store, uint64_t token, const struct stac
 
 	if (!late)
 		return -ENOMEM;
-	*late = (struct late_stack){ .token = token, .user_stack = key->user_stack, .end = key->end };
+	*late = (struct late_stack){ .token = token,
+				     .user_stack = key->user_stack,
+				     .end = key->end };
 	HASH_ADD(hh, store->late, token, sizeof(late->token), late);
 	return 0;
 }
@@ -372,8 +391,9 @@ int stack_store_new(struct stack_store **store, struct bpf_object *object)
 	s->sent_fd = bpf_object__find_map_fd_by_name(object, "sent");
 	s->crowded_fd = bpf_object__find_map_fd_by_name(object, "crowded");
 	s->max_bytes = SIZE_MAX;
-	error = s->values_fd < 0 || s->stats_fd < 0 || s->sent_fd < 0 || s->crowded_fd < 0 ? -ENOENT :
-		ring_open(&s->ring, object, "records", take_record, s);
+	error = s->values_fd < 0 || s->stats_fd < 0 || s->sent_fd < 0 || s->crowded_fd < 0
+			? -ENOENT
+			: ring_open(&s->ring, object, "records", take_record, s);
 	if (error) {
 		stack_store_free(s);
 		return error;
@@ -453,7 +473,8 @@ int stack_store_drain(struct stack_store *store, unsigned ms)
 
 uint64_t stack_store_drained_ns(const struct stack_store *store)
 {
-	uint64_t drained_ns = ring_drained_ns(store->ring), other_ns = store->other ? ring_drained_ns(store->other) : UINT64_MAX;
+	uint64_t drained_ns = ring_drained_ns(store->ring),
+		 other_ns = store->other ? ring_drained_ns(store->other) : UINT64_MAX;
 
 	return drained_ns < other_ns ? drained_ns : other_ns;
 }
@@ -464,38 +485,44 @@ int stack_store_fd(const struct stack_store *store)
 }
 
 void stack_store_on_stack(struct stack_store *store,
-			  int (*on_stack)(void *arg, pid_t pid, uint32_t uid, uint64_t *frames, uint32_t *nr), void *arg)
+			  int (*on_stack)(void *arg, pid_t pid, uint32_t uid, uint64_t *frames,
+					  uint32_t *nr),
+			  void *arg)
 {
 	store->on_stack = on_stack;
 	store->on_stack_arg = arg;
 }
 
-void stack_store_pass_on(struct stack_store *store, int (*take)(void *arg, const void *record, size_t bytes),
-			 void *arg)
+void stack_store_pass_on(struct stack_store *store,
+			 int (*take)(void *arg, const void *record, size_t bytes), void *arg)
 {
 	store->take = take;
 	store->arg = arg;
 }
 
-int stack_store_add(struct stack_store *store, const struct stack_key *key, const struct stack_value *value,
-		    uint64_t token, const uint64_t *frames, uint32_t nr_frames)
+int stack_store_add(struct stack_store *store, const struct stack_key *key,
+		    const struct stack_value *value, uint64_t token, const uint64_t *frames,
+		    uint32_t nr_frames)
 {
 	int error = 0;
 
 	if (key->user_stack)
-		error = add_user_stack(store, key->user_stack, key->pid, key->uid, (const __u64 *)frames, nr_frames);
+		error = add_user_stack(store, key->user_stack, key->pid, key->uid,
+				       (const __u64 *)frames, nr_frames);
 	if (error)
 		return error;
 	if (key->flags & STACK_SENT_APART)
 		return add_late(store, token, key);
-	return key->flags & STACK_PENDING ? join(store, token, key, NULL) : add_value(store, key, value);
+	return key->flags & STACK_PENDING ? join(store, token, key, NULL)
+					  : add_value(store, key, value);
 }
 
 /*
- * Takes a value that was read from the kernel's map. The token of a pending key makes the key unique, so its value does
- * not grow.
+ * Takes a value that was read from the kernel's map. The token of a pending key makes the key
+ * unique, so its value does not grow.
  */
-static int take_kept(struct stack_store *store, const struct stack_key *key, const struct stack_value *value)
+static int take_kept(struct stack_store *store, const struct stack_key *key,
+		     const struct stack_value *value)
 {
 	struct stored_value *stored;
 
@@ -514,7 +541,10 @@ struct values_batch {
 	struct stack_value values[4096];
 };
 
-/* Takes a batch of values. Deletes pending values from the map, so that the next reading does not take them again. */
+/*
+ * Takes a batch of values. Deletes pending values from the map, so that the next reading does not
+ * take them again.
+ */
 static int take_batch(struct stack_store *store, const struct values_batch *batch, size_t nr)
 {
 	int error = 0;
@@ -537,7 +567,8 @@ int stack_store_read_values(struct stack_store *store)
 	while (!error && more) {
 		__u32 nr = sizeof(batch->keys) / sizeof(batch->keys[0]);
 
-		more = !bpf_map_lookup_batch(store->values_fd, last, &bucket, batch->keys, batch->values, &nr, NULL);
+		more = !bpf_map_lookup_batch(store->values_fd, last, &bucket, batch->keys,
+					     batch->values, &nr, NULL);
 		error = more || errno == ENOENT ? take_batch(store, batch, nr) : -errno;
 		last = &bucket;
 	}

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the stack store consists of, for its own files: stack_store.c takes records, stack_entries.c hands them out. */
+/*
+ * What the stack store consists of, for its own files: stack_store.c takes records, stack_entries.c
+ * hands them out.
+ */
 #ifndef EHPERF_BPF_STACK_STORE_PARTS_H
 #define EHPERF_BPF_STACK_STORE_PARTS_H
 
@@ -7,17 +10,18 @@
 #include "bpf/stack_store.h"
 
 /*
- * The user that owns stacks, keys and values. A user may take half of the room that the others leave, so that there is always
- * room for another user. What has no room is summed up by thread, for which there is a quarter more room.
+ * The user that owns stacks, keys and values. A user may take half of the room that the others
+ * leave, so that there is always room for another user. What has no room is summed up by thread,
+ * for which there is a quarter more room.
  */
 struct owner {
 	uint32_t uid;
 	size_t bytes;
-	bool is_full;			/* since stack_store_forget() */
+	bool is_full; /* since stack_store_forget() */
 	bool was_full;
-	uint32_t nr_numbers;		/* of its keys */
+	uint32_t nr_numbers; /* of its keys */
 	UT_hash_handle hh;
-	struct stack_frames mark;	/* in place of the stacks; its one frame follows */
+	struct stack_frames mark; /* in place of the stacks; its one frame follows */
 };
 
 /* the user stack of a key that sums up those without room */
@@ -27,9 +31,9 @@ struct stored_stack {
 	uint64_t id;
 	size_t bytes;
 	struct owner *owner;
-	bool used, sent_again;		/* of stack_store_forget() */
+	bool used, sent_again; /* of stack_store_forget() */
 	UT_hash_handle hh;
-	struct stack_frames frames;	/* the last member: its frames follow */
+	struct stack_frames frames; /* the last member: its frames follow */
 };
 
 struct stored_value {
@@ -37,18 +41,18 @@ struct stored_value {
 	struct owner *owner;
 	/* from value records; in the kernel's map when it was last read */
 	struct stack_value value, in_map;
-	struct stack_value handed_out;	/* the part of value + in_map that was handed out already */
-	bool grew;			/* since the last stack_store_forget() */
+	struct stack_value handed_out; /* the part of value + in_map that was handed out already */
+	bool grew;                     /* since the last stack_store_forget() */
 	UT_hash_handle hh;
 };
 
 /* a key to which other keys refer by its ID, as in struct stack_entry */
 struct stored_key {
 	uint64_t id;
-	uint32_t number;		/* 0: none */
+	uint32_t number; /* 0: none */
 	struct owner *owner;
-	bool used, sent_again;		/* of stack_store_forget() */
-	struct stack_key key;		/* as it came */
+	bool used, sent_again; /* of stack_store_forget() */
+	struct stack_key key;  /* as it came */
 	struct stack_entry entry;
 	UT_hash_handle hh;
 };
@@ -61,29 +65,30 @@ struct late_stack {
 };
 
 /*
- * A sample with STACK_PENDING has two halves, its stack and its value: the half that arrives first waits here. A period that is
- * reported in parts has a value for each part: the stack stays until a value without STACK_OPEN arrives.
+ * A sample with STACK_PENDING has two halves, its stack and its value: the half that arrives first
+ * waits here. A period that is reported in parts has a value for each part: the stack stays until a
+ * value without STACK_OPEN arrives.
  */
 struct pending {
 	uint64_t token;
 	struct stack_key key;
-	bool has_stack;			/* false: it has the value: */
+	bool has_stack; /* false: it has the value: */
 	struct stack_value value;
 	UT_hash_handle hh;
 };
 
 struct stack_store {
-	struct ring *ring, *other;	/* other: NULL unless it was added */
+	struct ring *ring, *other; /* other: NULL unless it was added */
 	int values_fd, stats_fd, sent_fd, crowded_fd;
-	uint32_t max_numbers;		/* keys with numbers that an owner may have */
-	size_t bytes, max_bytes;	/* of stacks, keys and values, about */
+	uint32_t max_numbers;    /* keys with numbers that an owner may have */
+	size_t bytes, max_bytes; /* of stacks, keys and values, about */
 	struct owner *owners;
-	uint64_t no_room;		/* values refused */
+	uint64_t no_room; /* values refused */
 	struct stored_stack *user, *kernel;
 	struct stored_value *values;
 	struct pending *pending;
 	struct stored_key *keys;
-	struct stored_key **numbered;	/* by the records' numbers, less 1; NULL: not received */
+	struct stored_key **numbered; /* by the records' numbers, less 1; NULL: not received */
 	size_t nr_numbered, numbered_room;
 	struct late_stack *late;
 	struct stack_entry *entries;

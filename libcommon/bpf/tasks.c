@@ -15,7 +15,8 @@
 int bpf_tasks_read(const struct bpf_program *iterator, pid_t tid, void **bytes, size_t *size)
 {
 	union bpf_iter_link_info info = { .task.tid = tid };
-	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &info, .link_info_len = sizeof(info));
+	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &info,
+		    .link_info_len = sizeof(info));
 	struct bpf_link *link = bpf_program__attach_iter(iterator, tid ? &options : NULL);
 	size_t used = 0, room = 0;
 	char *all = NULL;
@@ -47,7 +48,8 @@ int bpf_tasks_read(const struct bpf_program *iterator, pid_t tid, void **bytes, 
 	return 0;
 }
 
-int bpf_tasks_read_named(const struct bpf_object *object, const char *iterator, void **bytes, size_t *size)
+int bpf_tasks_read_named(const struct bpf_object *object, const char *iterator, void **bytes,
+			 size_t *size)
 {
 	const struct bpf_program *program = bpf_object__find_program_by_name(object, iterator);
 
@@ -61,7 +63,8 @@ int bpf_tasks_list(const struct bpf_program *iterator, pid_t tid, struct task_li
 	int error = bpf_tasks_read(iterator, tid, &bytes, &size);
 
 	if (!error)
-		*list = (struct task_list){ .tasks = bytes, .nr = size / sizeof(struct task_record) };
+		*list = (struct task_list){ .tasks = bytes,
+					    .nr = size / sizeof(struct task_record) };
 	return error;
 }
 

@@ -13,13 +13,13 @@
 #include "bpf/unwinder_parts.h"
 #include "process/clock.h"
 
-#define DRAIN_MS 50	/* at a time: what comes faster must not keep the run from its end */
-#define LAST_MS	700	/* what a run waits for processes and tables when it is over */
+#define DRAIN_MS 50  /* at a time: what comes faster must not keep the run from its end */
+#define LAST_MS  700 /* what a run waits for processes and tables when it is over */
 
 #define DEFAULT_BYTES (512 << 20)
 
 /* Records from different CPUs and buffers may arrive out of order by up to this much, we assume. */
-#define DISORDER_NS	1000000
+#define DISORDER_NS 1000000
 
 /* ---- which programs are loaded ---- */
 
@@ -28,8 +28,8 @@ static const char by_tracepoint[] = "mappings_locked", by_kprobe[] = "mappings_c
 
 int unwinder_configure(struct bpf_object *object, bool user_stacks)
 {
-	bool kprobe = kernel_is_older_than(6, 14) && !access("/sys/bus/event_source/devices/kprobe", F_OK) &&
-		      kernel_ftrace() != 0;
+	bool kprobe = kernel_is_older_than(6, 14) &&
+		      !access("/sys/bus/event_source/devices/kprobe", F_OK) && kernel_ftrace() != 0;
 
 	return user_stacks ? object_autoload(object, kprobe ? by_kprobe : by_tracepoint) : 0;
 }
@@ -94,7 +94,10 @@ int unwinder_ask(void *arg, struct process *process, uint32_t tgid, uint32_t uid
 	return error;
 }
 
-/* The lock of its mappings was held for long: that happens to any process of a busy machine. False: it has had that chance */
+/*
+ * The lock of its mappings was held for long: that happens to any process of a busy machine. False:
+ * it has had that chance
+ */
 static bool ask_again(struct unwinder *u, uint64_t tag)
 {
 	struct process *process = processes_find(&u->processes, (pid_t)tag);
@@ -138,8 +141,8 @@ static int take_event(void *arg, const struct process_event *event)
 }
 
 /*
- * Drains the ring buffer before perf's buffers: the record of a mapping that a raw sample depends on was
- * written to perf's buffers before the sample was sent, so that it is read now.
+ * Drains the ring buffer before perf's buffers: the record of a mapping that a raw sample depends
+ * on was written to perf's buffers before the sample was sent, so that it is read now.
  */
 static int drain(struct unwinder *u, bool last)
 {
@@ -162,7 +165,10 @@ static int note_losses(struct unwinder *u)
 	if (error || stats.changes_lost == u->changes_lost)
 		return error;
 	u->changes_lost = stats.changes_lost;
-	/* now, and again after the events that are queued: one of them may have been before the loss */
+	/*
+	 * now, and again after the events that are queued: one of them may have been before the
+	 * loss
+	 */
 	return processes_apply(&u->processes, &event) ?: event_queue_add(&u->queue, &event);
 }
 
@@ -188,7 +194,8 @@ static int store_raw(void *arg, struct raw_record *raw, const struct host_stack 
 
 	raw->key.user_stack = stack->id;
 	raw->key.end = stack->end;
-	return stack_store_add(u->store, &raw->key, &raw->value, raw->token, stack->frames, stack->nr);
+	return stack_store_add(u->store, &raw->key, &raw->value, raw->token, stack->frames,
+			       stack->nr);
 }
 
 /* *raw becomes NULL if it is kept. */
@@ -199,7 +206,8 @@ static int unwind_raw(struct unwinder *u, struct raw_record **raw)
 	u->counts.raw_samples++;
 	if (error && error != -EINPROGRESS)
 		return error;
-	if ((error || u->stack.wants_table) && raw_samples_keep(&u->raw_samples, *raw, error ? 0 : u->stack.wants_table)) {
+	if ((error || u->stack.wants_table) &&
+	    raw_samples_keep(&u->raw_samples, *raw, error ? 0 : u->stack.wants_table)) {
 		*raw = NULL;
 		return 0;
 	}
@@ -231,7 +239,9 @@ static int handle_events(struct unwinder *u, bool last)
 		if (!error)
 			error = note_losses(u);
 		if (!error)
-			error = handle_batch(u, last ? UINT64_MAX : stack_store_drained_ns(u->store) - DISORDER_NS);
+			error = handle_batch(u,
+					     last ? UINT64_MAX
+						  : stack_store_drained_ns(u->store) - DISORDER_NS);
 		if (!error && u->published_changed) {
 			u->published_changed = false;
 			publisher_publish_changed(u->publisher, &u->processes);
@@ -241,9 +251,9 @@ static int handle_events(struct unwinder *u, bool last)
 }
 
 /*
- * Samples wait for tables that are being made, and for processes that are being read. What was read is
- * taken first, since a reading holds for a sample if no event up to now says otherwise: so they wait for the buffers to be
- * drained, too.
+ * Samples wait for tables that are being made, and for processes that are being read. What was read
+ * is taken first, since a reading holds for a sample if no event up to now says otherwise: so they
+ * wait for the buffers to be drained, too.
  */
 static int follow(struct unwinder *u, bool last)
 {
@@ -259,7 +269,8 @@ static int follow(struct unwinder *u, bool last)
 	if (error || !u->resumable)
 		return error;
 	u->resumable = u->behind;
-	return raw_samples_resume(&u->raw_samples, &u->stack, stack_store_drained_ns(u->store), store_raw, u);
+	return raw_samples_resume(&u->raw_samples, &u->stack, stack_store_drained_ns(u->store),
+				  store_raw, u);
 }
 
 int unwinder_follow(struct unwinder *u, bool last)
@@ -295,7 +306,7 @@ int unwinder_expect(struct unwinder *u, pid_t pid)
 
 	if (!process)
 		return -ENOMEM;
-	process->read_ns = clock_ns();	/* its fork is older, so that its record is ignored */
+	process->read_ns = clock_ns(); /* its fork is older, so that its record is ignored */
 	return 0;
 }
 
@@ -336,7 +347,9 @@ static int find_kernel_side(struct unwinder *u, struct bpf_object *object)
 	u->procs_fd = bpf_object__find_map_fd_by_name(object, "procs");
 	u->changes_fd = bpf_object__find_map_fd_by_name(object, "changes");
 	u->listed_fd = bpf_object__find_map_fd_by_name(object, "listed_pids");
-	return u->list_tasks && u->procs_fd >= 0 && u->changes_fd >= 0 && u->listed_fd >= 0 ? 0 : -ENOENT;
+	return u->list_tasks && u->procs_fd >= 0 && u->changes_fd >= 0 && u->listed_fd >= 0
+		       ? 0
+		       : -ENOENT;
 }
 
 /* what is left for slabs */
@@ -350,7 +363,10 @@ static uint64_t slab_bytes(const struct unwinder *u, const struct bpf_object *ob
 static int make_publisher(struct unwinder *u, struct bpf_object *object)
 {
 	struct publisher_target target = {
-		.settle = settle, .set_handle = set_handle, .remove_handle = remove_handle, .arg = u,
+		.settle = settle,
+		.set_handle = set_handle,
+		.remove_handle = remove_handle,
+		.arg = u,
 	};
 	int error = bpf_slabs_new(&u->source, bpf_object__find_map_fd_by_name(object, "slabs"),
 				  slab_bytes(u, object));
@@ -371,7 +387,8 @@ static bool is_named(void *arg, pid_t pid)
 	uint8_t value;
 
 	return unwinder_is_chosen(u, pid) ||
-	       !bpf_map_lookup_elem(u->listed_fd, &id, &value);	/* a command's, and what it has forked */
+	       /* a command's, and what it has forked */
+	       !bpf_map_lookup_elem(u->listed_fd, &id, &value);
 }
 
 static void connect_parts(struct unwinder *u)

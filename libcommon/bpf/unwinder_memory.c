@@ -7,11 +7,11 @@
 #include "process/clock.h"
 
 #define GIVE_BACK_NS 2000000000
-#define PAUSES 100	/* times as long as giving back takes: it looks at all stacks */
+#define PAUSES       100 /* times as long as giving back takes: it looks at all stacks */
 
 struct used {
 	const struct unwinder_options *options;
-	bool *modules;		/* by ID */
+	bool *modules; /* by ID */
 	size_t nr_modules;
 };
 
@@ -27,7 +27,8 @@ static void use(void *arg, const uint64_t *frames, uint32_t nr)
 }
 
 /*
- * Forgets the files that no process maps any more, of which there is neither a table nor a stack, and what else no stack names.
+ * Forgets the files that no process maps any more, of which there is neither a table nor a stack,
+ * and what else no stack names.
  */
 static void forget_unused(struct unwinder *u)
 {

@@ -23,9 +23,9 @@ struct unwinder {
 	struct bpf_slabs *source;
 	/* what arrives */
 	struct stack_store *store;
-	struct perf_records *records;	/* NULL: no user stacks are wanted */
+	struct perf_records *records; /* NULL: no user stacks are wanted */
 	struct event_queue queue;
-	uint64_t changes_lost;		/* the kernel's counter, summed over the CPUs, when last read */
+	uint64_t changes_lost; /* the kernel's counter, summed over the CPUs, when last read */
 	/* what is known of processes, and what is made of that */
 	struct processes processes;
 	struct slabs *slabs;
@@ -33,14 +33,15 @@ struct unwinder {
 	struct tables *tables;
 	struct publisher *publisher;
 	struct raw_samples raw_samples;
-	struct host_stack stack;	/* of the raw sample that is being unwound */
+	struct host_stack stack; /* of the raw sample that is being unwound */
 	/* a published process had an event since publisher_publish_changed() */
 	bool published_changed;
 	/*
-	 * tables or readings for waiting samples have arrived since these were resumed; the ring buffer could not be drained in time
+	 * tables or readings for waiting samples have arrived since these were resumed; the ring
+	 * buffer could not be drained in time
 	 */
 	bool resumable, behind;
-	uint64_t give_back_ns;	/* when unwinder_give_back() frees memory next */
+	uint64_t give_back_ns; /* when unwinder_give_back() frees memory next */
 	struct unwinder_counts counts;
 };
 
@@ -48,14 +49,14 @@ struct unwinder {
 bool unwinder_is_chosen(const struct unwinder *unwinder, pid_t pid);
 
 /*
- * Asks for a reading of this user's process. Reads the count of changes before the mappings: a change that happens in
- * between makes the list stale, whether or not the mappings reflect it.
+ * Asks for a reading of this user's process. Reads the count of changes before the mappings: a
+ * change that happens in between makes the list stale, whether or not the mappings reflect it.
  */
 int unwinder_ask(void *unwinder, struct process *process, uint32_t tgid, uint32_t uid);
 
 /*
- * Takes the readings of processes that have arrived. for_samples: samples wait for them, and the image must be the same. Returns
- * the number of readings
+ * Takes the readings of processes that have arrived. for_samples: samples wait for them, and the
+ * image must be the same. Returns the number of readings
  */
 unsigned unwinder_take_readings(struct unwinder *unwinder, bool for_samples);
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The start: lists, reads and publishes processes, compiles their files' tables, and writes these to the kernel's slabs. */
+/*
+ * The start: lists, reads and publishes processes, compiles their files' tables, and writes these
+ * to the kernel's slabs.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -10,7 +13,7 @@
 
 /* what a run waits for processes, and then for tables, before it begins */
 #define FIRST_READINGS_MS 400
-#define FIRST_TABLES_MS	400
+#define FIRST_TABLES_MS   400
 
 static int most_recent_first(const void *left, const void *right)
 {
@@ -65,8 +68,8 @@ static int ask_for_processes(struct unwinder *u, struct task_list *list)
 }
 
 /*
- * Takes what the readers have of them, for so long at most. What comes later, is there for its first
- * sample.
+ * Takes what the readers have of them, for so long at most. What comes later, is there for its
+ * first sample.
  */
 static int read_processes(struct unwinder *u, struct task_list *list)
 {
@@ -94,7 +97,8 @@ static void publish_processes(struct unwinder *u, const struct task_list *list)
 		struct process *process = processes_find(&u->processes, list->tasks[i].pid);
 
 		if (process && (process->complete || process->refused))
-			publisher_publish(u->publisher, &u->processes, process, &list->tasks[i].image);
+			publisher_publish(u->publisher, &u->processes, process,
+					  &list->tasks[i].image);
 	}
 }
 

@@ -13,30 +13,36 @@
 
 #include "base/child_limits.h"
 
-#define END_MS 20	/* time for a killed child to end */
+#define END_MS 20 /* time for a killed child to end */
 
 /* ---- in the child ---- */
 
 /*
- * memory, the socket, the timer, what is open and the end: who takes over the child has won nothing. `prepares`: files may
- * be opened, too, and limits lowered
+ * memory, the socket, the timer, what is open and the end: who takes over the child has won
+ * nothing. `prepares`: files may be opened, too, and limits lowered
  */
 static void limit_system_calls(bool prepares)
 {
-	static const int of_all[] = {
-		__NR_recvfrom, __NR_sendto, __NR_setitimer, __NR_brk, __NR_munmap, __NR_mremap, __NR_madvise,
-		__NR_futex, __NR_rt_sigreturn, __NR_exit_group, __NR_pread64, __NR_lseek, __NR_fstat, __NR_newfstatat, -1
-	};
-	static const int of_preparing[] = {
-		CHILD_READS, SCMP_SYS(readlink), __NR_getrandom, __NR_sysinfo, __NR_prlimit64, CHILD_LIMITS_ITSELF, -1
-	};
+	static const int of_all[] = { __NR_recvfrom,   __NR_sendto,     __NR_setitimer,
+				      __NR_brk,        __NR_munmap,     __NR_mremap,
+				      __NR_madvise,    __NR_futex,      __NR_rt_sigreturn,
+				      __NR_exit_group, __NR_pread64,    __NR_lseek,
+				      __NR_fstat,      __NR_newfstatat, -1 };
+	static const int of_preparing[] = { CHILD_READS,
+					    SCMP_SYS(readlink),
+					    __NR_getrandom,
+					    __NR_sysinfo,
+					    __NR_prlimit64,
+					    CHILD_LIMITS_ITSELF,
+					    -1 };
 
 	child_limit_system_calls(of_all, prepares ? of_preparing : NULL);
 }
 
 static void arm_timer(unsigned ms)
 {
-	struct itimerval timer = { .it_value = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 } };
+	struct itimerval timer = { .it_value = { .tv_sec = ms / 1000,
+						 .tv_usec = ms % 1000 * 1000 } };
 
 	setitimer(ITIMER_PROF, &timer, NULL);
 }
@@ -46,7 +52,7 @@ static void block_signals(void)
 	sigset_t all;
 
 	signal(SIGPROF, SIG_DFL);
-	sigfillset(&all);	/* Ctrl-C is the tool's */
+	sigfillset(&all); /* Ctrl-C is the tool's */
 	sigdelset(&all, SIGPROF);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 }
@@ -64,7 +70,7 @@ __attribute__((noreturn)) static void run_child(int fd, const struct bounded_wor
 	child_limit_rights(CHILD_ALONE);
 	child_end_with(parent);
 	if (work->prepare) {
-		limit_system_calls(true);	/* before it sees a byte of the file */
+		limit_system_calls(true); /* before it sees a byte of the file */
 		arm_timer(work->prepare_ms);
 		work->prepare(work->arg);
 		child_limit_memory(work->answers_bytes);
@@ -122,7 +128,8 @@ void bounded_child_stop(struct bounded_child *child)
 
 void bounded_child_wait(const struct bounded_child *child, unsigned ms)
 {
-	struct timeval timeout = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 + 1 };	/* 0 would be for ever */
+	/* 0 would be for ever */
+	struct timeval timeout = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 + 1 };
 
 	setsockopt(child->fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
 }
@@ -148,8 +155,8 @@ bool bounded_child_start(struct bounded_child *child, const struct bounded_work 
 	return false;
 }
 
-size_t bounded_child_ask(const struct bounded_child *child, const void *request, size_t size, void *reply,
-			 size_t max)
+size_t bounded_child_ask(const struct bounded_child *child, const void *request, size_t size,
+			 void *reply, size_t max)
 {
 	ssize_t got;
 

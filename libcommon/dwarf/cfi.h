@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Call frame instructions (DWARF 5, 6.4.2; GNU's in LSB core, 10.6; AArch64's in AADWARF64). All users have the same
- * decoder. Each user has a constant table of callbacks, and keeps only the state that it needs. The decoder and the
- * callbacks are inlined into the user.
+ * Call frame instructions (DWARF 5, 6.4.2; GNU's in LSB core, 10.6; AArch64's in AADWARF64). All
+ * users have the same decoder. Each user has a constant table of callbacks, and keeps only the
+ * state that it needs. The decoder and the callbacks are inlined into the user.
  */
 #ifndef EHPERF_DWARF_CFI_H
 #define EHPERF_DWARF_CFI_H
@@ -13,26 +13,31 @@
 #include "dwarf/eh_frame.h"
 
 enum cfi_where {
-	CFI_OFFSET,	/* saved at CFA + offset */
-	CFI_VAL_OFFSET,	/* is CFA + offset */
+	CFI_OFFSET,     /* saved at CFA + offset */
+	CFI_VAL_OFFSET, /* is CFA + offset */
 	CFI_SAME,
 	CFI_UNDEFINED,
-	CFI_REGISTER,	/* in the register whose number is the offset */
+	CFI_REGISTER, /* in the register whose number is the offset */
 };
 
 struct cfi_ops {
-	void (*advance)(void *state, uint64_t vaddr);	/* the current row ends at vaddr; no later vaddr is lower */
+	/* the current row ends at vaddr; no later vaddr is lower */
+	void (*advance)(void *state, uint64_t vaddr);
 	void (*cfa)(void *state, uint64_t reg, int64_t offset);
 	void (*cfa_register)(void *state, uint64_t reg);
 	void (*cfa_offset)(void *state, int64_t offset);
 	void (*cfa_expression)(void *state, const uint8_t *bytes, size_t size);
 	void (*saved)(void *state, uint64_t reg, enum cfi_where where, int64_t offset);
-	/* the expression's value is where the register is saved, or (is_value) the register's value */
-	void (*expression)(void *state, uint64_t reg, bool is_value, const uint8_t *bytes, size_t size);
-	void (*restore)(void *state, uint64_t reg);	/* to its rule after the CIE's initial instructions */
+	/*
+	 * the expression's value is where the register is saved, or (is_value) the register's value
+	 */
+	void (*expression)(void *state, uint64_t reg, bool is_value, const uint8_t *bytes,
+			   size_t size);
+	/* to its rule after the CIE's initial instructions */
+	void (*restore)(void *state, uint64_t reg);
 	void (*remember)(void *state);
 	void (*restore_state)(void *state);
-	void (*toggle_ra_signing)(void *state);		/* DW_CFA_AARCH64_negate_ra_state */
+	void (*toggle_ra_signing)(void *state); /* DW_CFA_AARCH64_negate_ra_state */
 };
 
 #ifndef DW_CFA_AARCH64_negate_ra_state
@@ -41,18 +46,21 @@ struct cfi_ops {
 
 /* an instruction with its operands */
 struct cfi_insn {
-	uint8_t op;		/* enum DW_CFA_*; only the upper two bits, if these alone select the operation */
-	uint64_t first;		/* the register, if there is one; or what is added to the address, or the new address */
-	uint64_t second;	/* the operand after the register */
-	const uint8_t *bytes;	/* an expression */
+	/* enum DW_CFA_*; only the upper two bits, if these alone select the operation */
+	uint8_t op;
+	/* the register, if there is one; or what is added to the address, or the new address */
+	uint64_t first;
+	uint64_t second;      /* the operand after the register */
+	const uint8_t *bytes; /* an expression */
 	size_t size;
 };
 
 /*
- * Reads the next instruction; the cursor must have bytes left. encoding and pc_bias apply to the address of
- * DW_CFA_set_loc. false: the instruction is unknown, or goes past the end
+ * Reads the next instruction; the cursor must have bytes left. encoding and pc_bias apply to the
+ * address of DW_CFA_set_loc. false: the instruction is unknown, or goes past the end
  */
-static inline bool cfi_decode(struct cursor *c, uint8_t encoding, uint64_t pc_bias, struct cfi_insn *insn)
+static inline bool cfi_decode(struct cursor *c, uint8_t encoding, uint64_t pc_bias,
+			      struct cfi_insn *insn)
 {
 	uint8_t op = *c->p++;
 
@@ -122,12 +130,13 @@ static inline bool cfi_decode(struct cursor *c, uint8_t encoding, uint64_t pc_bi
 }
 
 /*
- * Runs a program whose first row is at vaddr. 0, or -EBADMSG if an instruction does not decode; ops was called for the
- * instructions before it. pc_bias as for eh_frame_pointer().
+ * Runs a program whose first row is at vaddr. 0, or -EBADMSG if an instruction does not decode; ops
+ * was called for the instructions before it. pc_bias as for eh_frame_pointer().
  */
-static inline __attribute__((always_inline))
-int cfi_run(const struct cie *cie, const uint8_t *program, size_t size, uint64_t vaddr, uint64_t pc_bias,
-	    const struct cfi_ops *ops, void *state)
+static inline __attribute__((always_inline)) int cfi_run(const struct cie *cie,
+							 const uint8_t *program, size_t size,
+							 uint64_t vaddr, uint64_t pc_bias,
+							 const struct cfi_ops *ops, void *state)
 {
 	struct cursor c = cursor_over(program, size);
 	uint64_t align = cie->data_align;
@@ -203,7 +212,8 @@ int cfi_run(const struct cie *cie, const uint8_t *program, size_t size, uint64_t
 			break;
 		case DW_CFA_expression:
 		case DW_CFA_val_expression:
-			ops->expression(state, i.first, i.op == DW_CFA_val_expression, i.bytes, i.size);
+			ops->expression(state, i.first, i.op == DW_CFA_val_expression, i.bytes,
+					i.size);
 			break;
 		case DW_CFA_AARCH64_negate_ra_state:
 			ops->toggle_ra_signing(state);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A bounded reader of little-endian bytes. Read freely, check `bad` once: a read past the end gives 0,
- * sets bad and moves to the end, so that every loop over a cursor ends.
+ * A bounded reader of little-endian bytes. Read freely, check `bad` once: a read past the end gives
+ * 0, sets bad and moves to the end, so that every loop over a cursor ends.
  */
 #ifndef EHPERF_DWARF_CURSOR_H
 #define EHPERF_DWARF_CURSOR_H
@@ -46,23 +46,25 @@ static inline const uint8_t *cursor_bytes(struct cursor *c, uint64_t size)
 	return p;
 }
 
-#define CURSOR_READ(name, type)							\
-static inline type cursor_##name(struct cursor *c)				\
-{										\
-	const uint8_t *p = cursor_bytes(c, sizeof(type));			\
-	type value = 0;								\
-										\
-	if (p)									\
-		memcpy(&value, p, sizeof(value));				\
-	return value;								\
-}
+#define CURSOR_READ(name, type)                                   \
+	static inline type cursor_##name(struct cursor *c)        \
+	{                                                         \
+		const uint8_t *p = cursor_bytes(c, sizeof(type)); \
+		type value = 0;                                   \
+                                                                  \
+		if (p)                                            \
+			memcpy(&value, p, sizeof(value));         \
+		return value;                                     \
+	}
 CURSOR_READ(u8, uint8_t)
 CURSOR_READ(u16, uint16_t)
 CURSOR_READ(u32, uint32_t)
 CURSOR_READ(u64, uint64_t)
 #undef CURSOR_READ
 
-/* LEB128 (DWARF 5, 7.6). Bits above the 64th must not matter; a longer number than 10 bytes is bad. */
+/*
+ * LEB128 (DWARF 5, 7.6). Bits above the 64th must not matter; a longer number than 10 bytes is bad.
+ */
 static inline uint64_t cursor_leb128(struct cursor *c, bool is_signed)
 {
 	uint64_t value = 0;

@@ -22,8 +22,8 @@ struct searching {
 	const struct debug_key *key;
 	struct debug_files *found;
 	const char *path;
-	struct stat st;		/* the file's */
-	bool chosen;		/* who runs the tool has named the directory */
+	struct stat st; /* the file's */
+	bool chosen;    /* who runs the tool has named the directory */
 };
 
 /* ---- what the file says ---- */
@@ -58,8 +58,8 @@ void debug_key_read(struct debug_key *key, struct elf_file *file)
 
 bool debug_key_is_sound(const struct debug_key *key)
 {
-	return key->build_id_bytes <= MAX_BUILD_ID && memchr(key->link, 0, sizeof(key->link)) && !strchr(key->link, '/') &&
-	       strcmp(key->link, ".") && strcmp(key->link, "..");
+	return key->build_id_bytes <= MAX_BUILD_ID && memchr(key->link, 0, sizeof(key->link)) &&
+	       !strchr(key->link, '/') && strcmp(key->link, ".") && strcmp(key->link, "..");
 }
 
 /* ---- is it the right one? ---- */
@@ -88,7 +88,8 @@ static bool has_crc(int fd, uint32_t expected)
 	uLong crc = crc32(0, NULL, 0);
 	ssize_t got;
 
-	while ((got = pread(fd, bytes, sizeof(bytes), total)) > 0 && total <= DEBUG_FILE_MAX_CRC_BYTES) {
+	while ((got = pread(fd, bytes, sizeof(bytes), total)) > 0 &&
+	       total <= DEBUG_FILE_MAX_CRC_BYTES) {
 		crc = crc32(crc, bytes, got);
 		total += got;
 	}
@@ -132,8 +133,8 @@ static bool is_called_debug(const char *path)
 }
 
 /*
- * In a mount namespace of its own, every user has a directory of this name; and a FUSE server says of its files that they
- * are root's.
+ * In a mount namespace of its own, every user has a directory of this name; and a FUSE server says
+ * of its files that they are root's.
  */
 static bool is_believed(const struct searching *s, int fd, const char *path)
 {
@@ -144,12 +145,14 @@ static bool is_believed(const struct searching *s, int fd, const char *path)
 		return true;
 	if (!regular_file_is_believed(fd, s->st.st_uid) || fstatfs(fd, &fs) || fstat(fd, &st))
 		return false;
-	return (st.st_mode & S_IROTH || is_called_debug(path)) && (fs.f_type != FUSE_SUPER_MAGIC || st.st_dev == s->st.st_dev);
+	return (st.st_mode & S_IROTH || is_called_debug(path)) &&
+	       (fs.f_type != FUSE_SUPER_MAGIC || st.st_dev == s->st.st_dev);
 }
 
 static void add(const struct searching *s, int directory, const char *path, uint64_t resolve)
 {
-	int fd = s->found->nr < MAX_DEBUG_FILES ? regular_file_open_within(directory, path, resolve) : -1;
+	int fd = s->found->nr < MAX_DEBUG_FILES ? regular_file_open_within(directory, path, resolve)
+						: -1;
 
 	if (fd < 0)
 		return;
@@ -168,7 +171,8 @@ static void path_by_id(char path[DEBUG_FILE_MAX_PATH], const uint8_t *id, size_t
 	strcpy(path + at, ".debug");
 }
 
-void debug_file_path_by_id(char path[DEBUG_FILE_MAX_PATH], const char *directory, const uint8_t *id, size_t bytes)
+void debug_file_path_by_id(char path[DEBUG_FILE_MAX_PATH], const char *directory, const uint8_t *id,
+			   size_t bytes)
 {
 	int at = snprintf(path, DEBUG_FILE_MAX_PATH, "%.*s/", PATH_MAX, directory);
 
@@ -176,12 +180,14 @@ void debug_file_path_by_id(char path[DEBUG_FILE_MAX_PATH], const char *directory
 }
 
 /* the file's directory + INFIX + the link's name. False: there is no link */
-static bool path_by_link(char path[DEBUG_FILE_MAX_PATH], const struct searching *s, const char *infix)
+static bool path_by_link(char path[DEBUG_FILE_MAX_PATH], const struct searching *s,
+			 const char *infix)
 {
 	const char *slash = s->path ? strrchr(s->path, '/') : NULL;
 
-	return slash && s->key->link[0] && (size_t)snprintf(path, DEBUG_FILE_MAX_PATH, "%.*s/%s%s", (int)(slash - s->path), s->path,
-							    infix, s->key->link) < DEBUG_FILE_MAX_PATH;
+	return slash && s->key->link[0] &&
+	       (size_t)snprintf(path, DEBUG_FILE_MAX_PATH, "%.*s/%s%s", (int)(slash - s->path),
+				s->path, infix, s->key->link) < DEBUG_FILE_MAX_PATH;
 }
 
 /* In a directory as DEBUG_DIRECTORY is, which is closed. */
@@ -202,7 +208,8 @@ static void search_directory(const struct searching *s, int directory, uint64_t 
 
 static void search_beside(const struct searching *s, int root)
 {
-	uint64_t resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | (root >= 0 ? RESOLVE_IN_ROOT : 0);
+	uint64_t resolve =
+		RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | (root >= 0 ? RESOLVE_IN_ROOT : 0);
 	char path[DEBUG_FILE_MAX_PATH];
 
 	if (path_by_link(path, s, "") && strcmp(path, s->path))
@@ -214,25 +221,30 @@ static void search_beside(const struct searching *s, int root)
 static void search_root(const struct searching *s, int root, bool has_file)
 {
 	struct open_how how = {
-		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_MAGICLINKS | (root >= 0 ? RESOLVE_IN_ROOT : 0),
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_NO_MAGICLINKS | (root >= 0 ? RESOLVE_IN_ROOT : 0),
 	};
 
-	search_directory(s, syscall(SYS_openat2, root >= 0 ? root : AT_FDCWD, DEBUG_DIRECTORY, &how, sizeof(how)),
-			 RESOLVE_NO_MAGICLINKS | (root >= 0 ? RESOLVE_BENEATH : 0));	/* in our root, root has made the links */
+	search_directory(s,
+			 syscall(SYS_openat2, root >= 0 ? root : AT_FDCWD, DEBUG_DIRECTORY, &how,
+				 sizeof(how)),
+			 /* in our root, root has made the links */
+			 RESOLVE_NO_MAGICLINKS | (root >= 0 ? RESOLVE_BENEATH : 0));
 	if (has_file)
 		search_beside(s, root);
 }
 
-void debug_files_find(struct debug_files *files, const struct debug_search *search, const struct debug_key *key, int fd,
-		      const char *path)
+void debug_files_find(struct debug_files *files, const struct debug_search *search,
+		      const struct debug_key *key, int fd, const char *path)
 {
 	struct searching s = { .key = key, .found = files, .path = path, .chosen = true };
 
 	files->nr = 0;
-	if (fd < 0 || fstat(fd, &s.st))	/* an image in memory: the vDSO's */
+	if (fd < 0 || fstat(fd, &s.st)) /* an image in memory: the vDSO's */
 		s.st = (struct stat){};
 	for (size_t i = 0; i < search->nr_directories; i++)
-		search_directory(&s, open(search->directories[i], O_PATH | O_DIRECTORY | O_CLOEXEC), 0);
+		search_directory(&s, open(search->directories[i], O_PATH | O_DIRECTORY | O_CLOEXEC),
+				 0);
 	s.chosen = false;
 	if (search->root >= 0)
 		search_root(&s, search->root, true);

@@ -4,7 +4,7 @@
 #if __has_include(<libiberty/demangle.h>)
 #include <libiberty/demangle.h>
 #else
-#include <demangle.h>	/* of Fedora's binutils-devel */
+#include <demangle.h> /* of Fedora's binutils-devel */
 #endif
 #include <pthread.h>
 #include <stdbool.h>
@@ -78,12 +78,16 @@ static char *ask_or_give_up(const char *mangled, size_t length)
 	return got && reply[0] == DEMANGLED ? strndup(reply + 1, got - 1) : NULL;
 }
 
-/* what the demanglers start with: _Z (C++, Rust), _R (Rust v0), _D and a number (D), _GLOBAL__ (of C++) */
+/*
+ * what the demanglers start with: _Z (C++, Rust), _R (Rust v0), _D and a number (D), _GLOBAL__ (of
+ * C++)
+ */
 static bool looks_mangled(const char *name)
 {
 	if (name[0] != '_')
 		return false;
-	return name[1] == 'Z' || name[1] == 'R' || (name[1] == 'D' && name[2] >= '0' && name[2] <= '9') ||
+	return name[1] == 'Z' || name[1] == 'R' ||
+	       (name[1] == 'D' && name[2] >= '0' && name[2] <= '9') ||
 	       !strncmp(name, "_GLOBAL_", 8);
 }
 

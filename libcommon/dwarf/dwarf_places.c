@@ -25,32 +25,32 @@
 struct range {
 	uint64_t start, end;
 	union {
-		size_t unit;		/* its index */
-		Dwarf_Off function;	/* its DIE */
+		size_t unit;        /* its index */
+		Dwarf_Off function; /* its DIE */
 	};
 };
 
 struct ranges {
-	struct range *list;	/* by start */
+	struct range *list; /* by start */
 	size_t nr, room;
 };
 
 struct unit {
 	Dwarf_Off die;
-	Dwarf_Die split;		/* in the .dwo file; without a cu: there is none */
+	Dwarf_Die split; /* in the .dwo file; without a cu: there is none */
 	bool listed;
-	struct ranges functions;	/* once it was asked for */
+	struct ranges functions; /* once it was asked for */
 };
 
 struct dwarf_places {
-	Dwarf *dwarf, *alternate;	/* NULL: there is none */
+	Dwarf *dwarf, *alternate; /* NULL: there is none */
 	Elf *elf, *alternate_elf;
 	int alternate_fd;
-	uid_t owner;			/* the file's, */
-	char directory[PATH_MAX];	/* and where it is */
+	uid_t owner;              /* the file's, */
+	char directory[PATH_MAX]; /* and where it is */
 	struct unit *units;
 	size_t nr_units, unit_room;
-	struct ranges ranges;	/* of the units: not every compiler writes .debug_aranges */
+	struct ranges ranges; /* of the units: not every compiler writes .debug_aranges */
 };
 
 /* ---- what covers an address ---- */
@@ -100,8 +100,9 @@ static const struct range *find_range(const struct ranges *ranges, uint64_t vadd
 /* ---- split units ---- */
 
 /*
- * Would opening this path do what opening a file does not, or is there what nobody would believe, or a bomb? libdw asks
- * nothing of this. Whoever replaces the file in between can hold up the child, which the tool does not wait for.
+ * Would opening this path do what opening a file does not, or is there what nobody would believe,
+ * or a bomb? libdw asks nothing of this. Whoever replaces the file in between can hold up the
+ * child, which the tool does not wait for.
  */
 static bool is_odd(const struct dwarf_places *p, const char *directory, const char *name)
 {
@@ -111,11 +112,12 @@ static bool is_odd(const struct dwarf_places *p, const char *directory, const ch
 	Elf *elf;
 	bool odd;
 
-	if (snprintf(path, sizeof(path), "%s%s%s", directory, *directory ? "/" : "", name) >= (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "%s%s%s", directory, *directory ? "/" : "", name) >=
+	    (int)sizeof(path))
 		return true;
 	fd = regular_file_open(-1, path, true);
 	if (fd < 0)
-		return !stat(path, &st);	/* no regular file */
+		return !stat(path, &st); /* no regular file */
 	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	odd = !elf || elf_file_check_compressed(elf) || !regular_file_is_believed(fd, p->owner);
 	elf_end(elf);
@@ -130,20 +132,27 @@ static const char *string_of(Dwarf_Die *die, unsigned attribute)
 	return dwarf_formstring(dwarf_attr(die, attribute, &found));
 }
 
-/* libdw opens the .dwo file: beside the file, from where no name may lead away, or where it was compiled. */
+/*
+ * libdw opens the .dwo file: beside the file, from where no name may lead away, or where it was
+ * compiled.
+ */
 static void open_split(const struct dwarf_places *p, Dwarf_Die *skeleton, Dwarf_Die *split)
 {
-	const char *name = string_of(skeleton, DW_AT_dwo_name), *compiled = string_of(skeleton, DW_AT_comp_dir);
+	const char *name = string_of(skeleton, DW_AT_dwo_name),
+		   *compiled = string_of(skeleton, DW_AT_comp_dir);
 	char directory[PATH_MAX];
 	uint8_t type;
 
 	if (!name)
 		name = string_of(skeleton, DW_AT_GNU_dwo_name);
-	if (!name || strstr(name, "..") || (name[0] == '/' ? is_odd(p, "", name) : is_odd(p, p->directory, name)))
+	if (!name || strstr(name, "..") ||
+	    (name[0] == '/' ? is_odd(p, "", name) : is_odd(p, p->directory, name)))
 		return;
 	if (name[0] != '/' && compiled) {
-		bool whole = snprintf(directory, sizeof(directory), "%s%s%s", compiled[0] == '/' ? "" : p->directory,
-				      compiled[0] == '/' ? "" : "/", compiled) < (int)sizeof(directory);
+		bool whole =
+			snprintf(directory, sizeof(directory), "%s%s%s",
+				 compiled[0] == '/' ? "" : p->directory,
+				 compiled[0] == '/' ? "" : "/", compiled) < (int)sizeof(directory);
 
 		if (!whole || is_odd(p, directory, name))
 			return;
@@ -188,7 +197,8 @@ static int list_functions(struct ranges *functions, Dwarf_Die *parent, int depth
 	do {
 		switch (dwarf_tag(&die)) {
 		case DW_TAG_subprogram:
-			error = add_ranges(functions, &die, (struct range){ .function = dwarf_dieoffset(&die) });
+			error = add_ranges(functions, &die,
+					   (struct range){ .function = dwarf_dieoffset(&die) });
 			/* fall through */
 		case DW_TAG_namespace:
 		case DW_TAG_module:
@@ -230,20 +240,25 @@ static void close_alternate(struct dwarf_places *p)
 }
 
 /* true: it is there, and has this build ID */
-static bool try_alternate(struct dwarf_places *p, const char *path, const uint8_t *id, ssize_t bytes)
+static bool try_alternate(struct dwarf_places *p, const char *path, const uint8_t *id,
+			  ssize_t bytes)
 {
 	const void *found;
 
 	p->alternate_fd = regular_file_open(-1, path, true);
 	if (p->alternate_fd >= 0 && regular_file_is_believed(p->alternate_fd, p->owner))
 		open_dwarf(&p->alternate, p->alternate_fd, &p->alternate_elf);
-	if (p->alternate && dwelf_elf_gnu_build_id(p->alternate_elf, &found) == bytes && !memcmp(found, id, bytes))
+	if (p->alternate && dwelf_elf_gnu_build_id(p->alternate_elf, &found) == bytes &&
+	    !memcmp(found, id, bytes))
 		return true;
 	close_alternate(p);
 	return false;
 }
 
-/* Left to itself, libdw opens whatever .gnu_debugaltlink names, FIFOs too. Where no file can be opened, it tries but once. */
+/*
+ * Left to itself, libdw opens whatever .gnu_debugaltlink names, FIFOs too. Where no file can be
+ * opened, it tries but once.
+ */
 static void forbid_alternate(Dwarf *dwarf)
 {
 	struct rlimit before, none;
@@ -271,8 +286,9 @@ static void open_alternate(struct dwarf_places *p)
 	}
 	debug_file_path_by_id(path, DEBUG_DIRECTORY, id, bytes);
 	if (try_alternate(p, path, id, bytes) ||
-	    (snprintf(path, sizeof(path), "%s%s%s", name[0] == '/' ? "" : p->directory, name[0] == '/' ? "" : "/", name) <
-		     (int)sizeof(path) && try_alternate(p, path, id, bytes)))
+	    (snprintf(path, sizeof(path), "%s%s%s", name[0] == '/' ? "" : p->directory,
+		      name[0] == '/' ? "" : "/", name) < (int)sizeof(path) &&
+	     try_alternate(p, path, id, bytes)))
 		dwarf_setalt(p->dwarf, p->alternate);
 	else
 		forbid_alternate(p->dwarf);
@@ -351,8 +367,8 @@ static bool find_child(Dwarf_Die *parent, uint64_t vaddr, Dwarf_Die *child)
 }
 
 /*
- * the inlined functions around vaddr, the outermost first: how many. unit_die: the split one's, if there is
- * one
+ * the inlined functions around vaddr, the outermost first: how many. unit_die: the split one's, if
+ * there is one
  */
 static size_t find_inlined(struct unit *unit, Dwarf_Die *unit_die, uint64_t vaddr,
 			   Dwarf_Die inlined[DWARF_MAX_INLINED - 1])
@@ -379,7 +395,8 @@ static size_t find_inlined(struct unit *unit, Dwarf_Die *unit_die, uint64_t vadd
 
 static const char *name_of(Dwarf_Die *die)
 {
-	Dwarf_Attribute attribute, *name = dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute);
+	Dwarf_Attribute attribute,
+		*name = dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute);
 	const char *text;
 
 	if (!name)
@@ -413,7 +430,8 @@ static void set_line(struct dwarf_place *place, Dwarf_Die *unit, uint64_t vaddr)
 		place->line = number;
 }
 
-size_t dwarf_places_find(struct dwarf_places *p, uint64_t vaddr, struct dwarf_place found[DWARF_MAX_INLINED])
+size_t dwarf_places_find(struct dwarf_places *p, uint64_t vaddr,
+			 struct dwarf_place found[DWARF_MAX_INLINED])
 {
 	const struct range *range = find_range(&p->ranges, vaddr);
 	struct unit *of = range ? &p->units[range->unit] : NULL;

@@ -15,8 +15,8 @@ const char *const eh_frame_skip_names[NR_EH_FRAME_SKIPS] = {
 
 #define NO_CIE UINT64_MAX
 /*
- * Real ones have some 20. Each is run again when FDEs alternate between CIEs, so long ones could be made to
- * take for ever.
+ * Real ones have some 20. Each is run again when FDEs alternate between CIEs, so long ones could be
+ * made to take for ever.
  */
 #define MAX_CIE_BYTES 1024
 
@@ -24,7 +24,11 @@ struct eh_frame eh_frame_over(const uint8_t *bytes, size_t size, uint64_t vaddr)
 {
 	/* cie_error: an FDE's pointer may lead to NO_CIE, too */
 	return (struct eh_frame){
-		.bytes = bytes, .size = size, .vaddr = vaddr, .last_cie = NO_CIE, .cie_error = -EBADMSG,
+		.bytes = bytes,
+		.size = size,
+		.vaddr = vaddr,
+		.last_cie = NO_CIE,
+		.cie_error = -EBADMSG,
 	};
 }
 
@@ -101,7 +105,8 @@ static int parse_augmentation(struct eh_frame *frame, struct cursor *c, const ch
 	if (!*augmentation)
 		return 0;
 	if (*augmentation != 'z')
-		return -ENOTSUP;	/* augmentation data of unknown length comes before the instructions */
+		/* augmentation data of unknown length comes before the instructions */
+		return -ENOTSUP;
 	cie->has_augmentation_bytes = true;
 	size = cursor_uleb128(c);
 	extra.p = cursor_bytes(c, size);
@@ -127,10 +132,10 @@ static int parse_augmentation(struct eh_frame *frame, struct cursor *c, const ch
 		case 'S':
 			cie->signal_frame = true;
 			break;
-		case 'B':	/* aarch64: return addresses are signed with the B key */
-		case 'G':	/* aarch64: memory tagging of the stack */
+		case 'B': /* aarch64: return addresses are signed with the B key */
+		case 'G': /* aarch64: memory tagging of the stack */
 			break;
-		default:	/* 'z' says how much to pass over */
+		default: /* 'z' says how much to pass over */
 			return extra.bad ? -EBADMSG : 0;
 		}
 	}
@@ -160,7 +165,7 @@ static int parse_cie(struct eh_frame *frame, uint64_t offset, struct cie *cie)
 	if (version != 1 && version != 3 && version != 4)
 		return -ENOTSUP;
 	if (version == 4 && (cursor_u8(&c) != 8 || cursor_u8(&c) != 0))
-		return -ENOTSUP;	/* other than 8-byte addresses without segments */
+		return -ENOTSUP; /* other than 8-byte addresses without segments */
 	cie->code_align = cursor_uleb128(&c);
 	cie->data_align = cursor_sleb128(&c);
 	cie->ra_reg = version == 1 ? cursor_u8(&c) : cursor_uleb128(&c);
@@ -190,7 +195,8 @@ static int parse_fde(struct eh_frame *frame, struct cursor c, uint64_t cie_offse
 		return -EBADMSG;
 	}
 	fde->cie = &frame->cie;
-	if (fde->cie->fde_encoding == (DW_EH_PE_pcrel | DW_EH_PE_sdata4) && cursor_left(&c) >= 9 && !c.p[8]) {
+	if (fde->cie->fde_encoding == (DW_EH_PE_pcrel | DW_EH_PE_sdata4) && cursor_left(&c) >= 9 &&
+	    !c.p[8]) {
 		/* nearly every FDE has this form: the same as below, but faster */
 		fde->start = pc_bias + (uintptr_t)c.p + (int32_t)cursor_u32(&c);
 		fde->length = (int32_t)cursor_u32(&c);
@@ -240,7 +246,7 @@ bool eh_frame_next(struct eh_frame *frame, struct fde *fde)
 			continue;
 		}
 		frame->at = c.end ? (size_t)(c.end - frame->bytes) : offset + 4;
-		if (!cursor_left(&c)) {		/* a terminator */
+		if (!cursor_left(&c)) { /* a terminator */
 			if (frame->ends_at_terminator)
 				frame->at = frame->size;
 			continue;
@@ -256,7 +262,10 @@ bool eh_frame_next(struct eh_frame *frame, struct fde *fde)
 			frame->skipped[SKIP_BAD_ENTRY]++;
 			continue;
 		}
-		/* .eh_frame counts back from the field itself, .debug_frame from the section's start */
+		/*
+		 * .eh_frame counts back from the field itself, .debug_frame from the section's
+		 * start
+		 */
 		if (parse_fde(frame, c, frame->is_debug_frame ? id : id_offset - id, fde))
 			continue;
 		frame->nr_fdes++;

@@ -12,23 +12,26 @@
 #include "dwarf/eh_frame.h"
 
 /* Chromium's .eh_frame has some 20 MB; a sparse file may claim any size and have it. */
-#define MAX_SECTION_BYTES (512 << 20)
-#define MAX_INFLATED_BYTES (1ULL << 30)		/* all compressed sections together */
+#define MAX_SECTION_BYTES  (512 << 20)
+#define MAX_INFLATED_BYTES (1ULL << 30) /* all compressed sections together */
 
 /*
- * libelf keeps every piece it is asked for: of an attacker's notes and segments, few and small ones are
- * read
+ * libelf keeps every piece it is asked for: of an attacker's notes and segments, few and small ones
+ * are read
  */
-#define MAX_TABLE_BYTES (256 << 20)	/* of symbols, and of their names */
-#define MAX_SECTION_NAMES (16 << 20)	/* bytes */
-#define MAX_SECTIONS (1 << 18)
-#define MAX_NOTE_BYTES (64 << 10)
-#define MAX_NOTES 16
-#define MAX_SEGMENTS 512
+#define MAX_TABLE_BYTES   (256 << 20) /* of symbols, and of their names */
+#define MAX_SECTION_NAMES (16 << 20)  /* bytes */
+#define MAX_SECTIONS      (1 << 18)
+#define MAX_NOTE_BYTES    (64 << 10)
+#define MAX_NOTES         16
+#define MAX_SEGMENTS      512
 /* real sections compress to a third or so */
 #define MAX_COMPRESSION 32
 
-/* Explains a failure of libelf, which sets errno only if there is no memory; the caller has set errno to 0. */
+/*
+ * Explains a failure of libelf, which sets errno only if there is no memory; the caller has set
+ * errno to 0.
+ */
 static int memory_or(int error)
 {
 	return errno == ENOMEM ? -ENOMEM : error;
@@ -43,7 +46,8 @@ static int read_build_id(struct elf_file *file, const GElf_Phdr *note)
 
 	while (data && (at = gelf_getnote(data, at, &header, &name, &desc)) > 0) {
 		if (header.n_type != NT_GNU_BUILD_ID || header.n_namesz != 4 ||
-		    memcmp((char *)data->d_buf + name, "GNU", 4) || header.n_descsz > sizeof(file->build_id))
+		    memcmp((char *)data->d_buf + name, "GNU", 4) ||
+		    header.n_descsz > sizeof(file->build_id))
 			continue;
 		memcpy(file->build_id, (char *)data->d_buf + desc, header.n_descsz);
 		file->build_id_bytes = header.n_descsz;
@@ -61,7 +65,8 @@ static uint64_t bytes_in_file(uint64_t offset, uint64_t size, uint64_t file_byte
 
 static bool is_supported(const GElf_Ehdr *header, bool for_names)
 {
-	bool is_64 = header->e_ident[EI_CLASS] == ELFCLASS64, is_386 = !is_64 && header->e_machine == EM_386;
+	bool is_64 = header->e_ident[EI_CLASS] == ELFCLASS64,
+	     is_386 = !is_64 && header->e_machine == EM_386;
 
 	return (is_64 || (is_386 && for_names)) && header->e_ident[EI_DATA] == ELFDATA2LSB &&
 	       (header->e_type == ET_EXEC || header->e_type == ET_DYN);
@@ -83,9 +88,9 @@ static int read_headers(struct elf_file *file, uint64_t file_bytes, bool for_nam
 	if (!elf_getshdrnum(file->elf, &nr_sections) && nr_sections > MAX_SECTIONS)
 		return -EFBIG;
 	if (file->header.e_phoff > file_bytes ||
-	    file->header.e_phnum >
-		    (file_bytes - file->header.e_phoff) / gelf_fsize(file->elf, ELF_T_PHDR, 1, EV_CURRENT))
-		return -EBADMSG;	/* libelf would say that there are none */
+	    file->header.e_phnum > (file_bytes - file->header.e_phoff) /
+					   gelf_fsize(file->elf, ELF_T_PHDR, 1, EV_CURRENT))
+		return -EBADMSG; /* libelf would say that there are none */
 	file->segments = calloc(nr + 1, sizeof(*file->segments));
 	if (!file->segments)
 		return -ENOMEM;
@@ -94,8 +99,8 @@ static int read_headers(struct elf_file *file, uint64_t file_bytes, bool for_nam
 
 		if (!gelf_getphdr(file->elf, i, &header))
 			return memory_or(-ENOEXEC);
-		if (header.p_type == PT_NOTE && !file->build_id_bytes && header.p_filesz <= MAX_NOTE_BYTES &&
-		    nr_notes++ < MAX_NOTES)
+		if (header.p_type == PT_NOTE && !file->build_id_bytes &&
+		    header.p_filesz <= MAX_NOTE_BYTES && nr_notes++ < MAX_NOTES)
 			error = read_build_id(file, &header);
 		if (header.p_type == PT_LOAD && file->nr_segments < MAX_SEGMENTS)
 			file->segments[file->nr_segments++] = (struct elf_segment){
@@ -128,9 +133,13 @@ static int open_fd(struct elf_file *file, int fd, Elf_Cmd how, bool for_names)
 		return -errno;
 	elf_version(EV_CURRENT);
 	errno = 0;
-	return open_elf(file, (struct elf_file){
-		.elf = elf_begin(fd, how, NULL), .fd = fd, .file_bytes = st.st_size,
-	}, for_names);
+	return open_elf(file,
+			(struct elf_file){
+				.elf = elf_begin(fd, how, NULL),
+				.fd = fd,
+				.file_bytes = st.st_size,
+			},
+			for_names);
 }
 
 int elf_file_open(struct elf_file *file, int fd)
@@ -152,9 +161,14 @@ int elf_file_open_memory(struct elf_file *file, void *image, size_t size)
 {
 	elf_version(EV_CURRENT);
 	errno = 0;
-	return open_elf(file, (struct elf_file){
-		.elf = elf_memory(image, size), .fd = -1, .image = image, .file_bytes = size,
-	}, false);
+	return open_elf(file,
+			(struct elf_file){
+				.elf = elf_memory(image, size),
+				.fd = -1,
+				.image = image,
+				.file_bytes = size,
+			},
+			false);
 }
 
 void elf_file_close(struct elf_file *file)
@@ -190,7 +204,8 @@ static bool is_bomb(uint64_t compressed, uint64_t size)
 /* .zdebug_*: "ZLIB", and the size */
 static bool inflated_bytes_by_name(const char *name, const Elf_Data *data, uint64_t *size)
 {
-	if (!name || strncmp(name, ".zdebug", 7) || !data || data->d_size <= 12 || !data->d_buf || memcmp(data->d_buf, "ZLIB", 4))
+	if (!name || strncmp(name, ".zdebug", 7) || !data || data->d_size <= 12 || !data->d_buf ||
+	    memcmp(data->d_buf, "ZLIB", 4))
 		return false;
 	memcpy(size, (char *)data->d_buf + 4, sizeof(*size));
 	*size = be64toh(*size);
@@ -218,7 +233,8 @@ int elf_file_check_compressed(Elf *elf)
 			if (!gelf_getchdr(scn, &compression))
 				return -EBADMSG;
 			size = compression.ch_size;
-		} else if (!inflated_bytes_by_name(elf_strptr(elf, names, header.sh_name), elf_rawdata(scn, NULL), &size)) {
+		} else if (!inflated_bytes_by_name(elf_strptr(elf, names, header.sh_name),
+						   elf_rawdata(scn, NULL), &size)) {
 			continue;
 		}
 		if (is_bomb(header.sh_size, size) || size > left)
@@ -228,8 +244,8 @@ int elf_file_check_compressed(Elf *elf)
 	return 0;
 }
 
-static int section_bytes(Elf_Scn *scn, const GElf_Shdr *header, const char *name, uint64_t file_bytes,
-			 struct elf_section *section)
+static int section_bytes(Elf_Scn *scn, const GElf_Shdr *header, const char *name,
+			 uint64_t file_bytes, struct elf_section *section)
 {
 	GElf_Chdr compression;
 	Elf_Data *data;
@@ -261,7 +277,10 @@ static int section_bytes(Elf_Scn *scn, const GElf_Shdr *header, const char *name
 			return memory_or(-EBADMSG);
 	}
 	*section = (struct elf_section){
-		.name = name, .bytes = data->d_buf, .size = data->d_size, .vaddr = header->sh_addr,
+		.name = name,
+		.bytes = data->d_buf,
+		.size = data->d_size,
+		.vaddr = header->sh_addr,
 	};
 	return 0;
 }
@@ -274,12 +293,14 @@ static bool is_small(const struct elf_file *file, size_t section, size_t most)
 	return scn && gelf_getshdr(scn, &header) && header.sh_size <= most;
 }
 
-Elf_Scn *elf_file_header(const struct elf_file *file, uint32_t type, const char *name, GElf_Shdr *header)
+Elf_Scn *elf_file_header(const struct elf_file *file, uint32_t type, const char *name,
+			 GElf_Shdr *header)
 {
 	Elf_Scn *scn = NULL;
 	size_t names = 0;
 
-	if (name && (elf_getshdrstrndx(file->elf, &names) || !is_small(file, names, MAX_SECTION_NAMES)))
+	if (name &&
+	    (elf_getshdrstrndx(file->elf, &names) || !is_small(file, names, MAX_SECTION_NAMES)))
 		return NULL;
 	while ((scn = elf_nextscn(file->elf, scn))) {
 		const char *found;
@@ -293,13 +314,15 @@ Elf_Scn *elf_file_header(const struct elf_file *file, uint32_t type, const char 
 	return NULL;
 }
 
-int elf_file_table(const struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *header, Elf_Data **data)
+int elf_file_table(const struct elf_file *file, Elf_Scn *scn, const GElf_Shdr *header,
+		   Elf_Data **data)
 {
 	size_t nr_sections = 0;
 
 	if (elf_getshdrnum(file->elf, &nr_sections) || header->sh_link >= nr_sections)
 		return -EBADMSG;
-	if (header->sh_size > MAX_TABLE_BYTES || (header->sh_link && !is_small(file, header->sh_link, MAX_TABLE_BYTES)))
+	if (header->sh_size > MAX_TABLE_BYTES ||
+	    (header->sh_link && !is_small(file, header->sh_link, MAX_TABLE_BYTES)))
 		return -EFBIG;
 	errno = 0;
 	*data = elf_getdata(scn, NULL);
@@ -313,10 +336,12 @@ int elf_file_section(const struct elf_file *file, const char *name, struct elf_s
 
 	errno = 0;
 	scn = elf_file_header(file, 0, name, &header);
-	return scn ? section_bytes(scn, &header, name, file->file_bytes, section) : memory_or(-ENOENT);
+	return scn ? section_bytes(scn, &header, name, file->file_bytes, section)
+		   : memory_or(-ENOENT);
 }
 
-int elf_file_bytes(const struct elf_file *file, uint64_t offset, uint64_t size, const uint8_t **bytes)
+int elf_file_bytes(const struct elf_file *file, uint64_t offset, uint64_t size,
+		   const uint8_t **bytes)
 {
 	const Elf_Data *data;
 
@@ -328,7 +353,8 @@ int elf_file_bytes(const struct elf_file *file, uint64_t offset, uint64_t size, 
 	return 0;
 }
 
-int elf_file_code_at(const struct elf_file *file, uint64_t vaddr, uint64_t *size, const uint8_t **bytes)
+int elf_file_code_at(const struct elf_file *file, uint64_t vaddr, uint64_t *size,
+		     const uint8_t **bytes)
 {
 	for (size_t i = 0; i < file->nr_segments; i++) {
 		const struct elf_segment *s = &file->segments[i];
@@ -358,7 +384,7 @@ int elf_file_read(const struct elf_file *file, uint64_t offset, void *bytes, siz
 		if (got < 0 && errno != EINTR)
 			return -errno;
 		if (!got)
-			return -EBADMSG;	/* truncated meanwhile */
+			return -EBADMSG; /* truncated meanwhile */
 		if (got > 0) {
 			to += got;
 			offset += got;
@@ -398,7 +424,10 @@ static int segment_tail(struct elf_file *file, uint64_t vaddr, struct elf_sectio
 	return error;
 }
 
-/* LSB core, 10.6.2: version, encodings of the pointer, the count and the table, the pointer to .eh_frame */
+/*
+ * LSB core, 10.6.2: version, encodings of the pointer, the count and the table, the pointer to
+ * .eh_frame
+ */
 static int eh_frame_by_header(struct elf_file *file, struct elf_section *section)
 {
 	struct elf_section table;
@@ -421,7 +450,8 @@ static int eh_frame_by_header(struct elf_file *file, struct elf_section *section
 	if (table.size < 4 || table.bytes[0] != 1)
 		return -EBADMSG;
 	c = cursor_over(table.bytes + 4, table.size - 4);
-	vaddr = eh_frame_pointer(&c, table.bytes[1], table.vaddr + 4 - (uint64_t)(uintptr_t)c.p, table.vaddr);
+	vaddr = eh_frame_pointer(&c, table.bytes[1], table.vaddr + 4 - (uint64_t)(uintptr_t)c.p,
+				 table.vaddr);
 	return c.bad ? -EBADMSG : segment_tail(file, vaddr, section);
 }
 
@@ -429,12 +459,13 @@ int elf_file_eh_frame(struct elf_file *file, struct elf_section *section, struct
 {
 	size_t nr_sections = 0;
 	bool has_sections = !elf_getshdrnum(file->elf, &nr_sections) && nr_sections;
-	int error = has_sections ? elf_file_section(file, ".eh_frame", section) : eh_frame_by_header(file, section);
+	int error = has_sections ? elf_file_section(file, ".eh_frame", section)
+				 : eh_frame_by_header(file, section);
 
 	if (error || !section->size)
 		return error ? error : -ENOENT;
 	*frame = eh_frame_over(section->bytes, section->size, section->vaddr);
-	frame->ends_at_terminator = !has_sections;	/* what follows is something else */
+	frame->ends_at_terminator = !has_sections; /* what follows is something else */
 	return 0;
 }
 
@@ -498,7 +529,8 @@ void elf_file_code(const struct elf_file *file, uint64_t *start, uint64_t *end)
 	while ((scn = elf_nextscn(file->elf, scn))) {
 		uint64_t size;
 
-		if (!gelf_getshdr(scn, &header) || !(header.sh_flags & SHF_EXECINSTR) || header.sh_type == SHT_NOBITS)
+		if (!gelf_getshdr(scn, &header) || !(header.sh_flags & SHF_EXECINSTR) ||
+		    header.sh_type == SHT_NOBITS)
 			continue;
 		size = bytes_in_file(header.sh_offset, header.sh_size, file->file_bytes);
 		if (size && header.sh_offset < *start)

@@ -35,8 +35,10 @@ static int symbol_named(struct elf_file *file, uint64_t number, const char *name
 	if (error || number >= symbols.size / sizeof(symbol))
 		return error == -ENOMEM ? error : -EBADMSG;
 	memcpy(&symbol, symbols.bytes + number * sizeof(symbol), sizeof(symbol));
-	if (symbol.st_name >= names.size || strnlen(name, names.size) >= names.size - symbol.st_name ||
-	    strcmp((const char *)names.bytes + symbol.st_name, name) || symbol.st_shndx == SHN_UNDEF)
+	if (symbol.st_name >= names.size ||
+	    strnlen(name, names.size) >= names.size - symbol.st_name ||
+	    strcmp((const char *)names.bytes + symbol.st_name, name) ||
+	    symbol.st_shndx == SHN_UNDEF)
 		return -ENOENT;
 	*vaddr = symbol.st_value;
 	*size = symbol.st_size;
@@ -44,8 +46,9 @@ static int symbol_named(struct elf_file *file, uint64_t number, const char *name
 }
 
 /*
- * Four words (how many buckets, the first symbol that is hashed, how many words of a Bloom filter and its
- * shift), the filter, the buckets, and for each hashed symbol its hash, whose lowest bit ends a bucket's.
+ * Four words (how many buckets, the first symbol that is hashed, how many words of a Bloom filter
+ * and its shift), the filter, the buckets, and for each hashed symbol its hash, whose lowest bit
+ * ends a bucket's.
  */
 int exports_find(struct elf_file *file, const char *name, uint64_t *vaddr, uint64_t *size)
 {
@@ -71,7 +74,8 @@ int exports_find(struct elf_file *file, const char *name, uint64_t *vaddr, uint6
 
 		if (at >= s.size / sizeof(uint32_t))
 			return -EBADMSG;
-		error = (theirs | 1) == (hash | 1) ? symbol_named(file, number, name, vaddr, size) : -ENOENT;
+		error = (theirs | 1) == (hash | 1) ? symbol_named(file, number, name, vaddr, size)
+						   : -ENOENT;
 		if (!error || error == -ENOMEM)
 			return error;
 		if (theirs & 1)

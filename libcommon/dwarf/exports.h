@@ -9,7 +9,10 @@
 
 #include "dwarf/elf_file.h"
 
-/* 0, or -ENOENT (it exports no such symbol), -ENODATA (no hash table says what it exports), -EBADMSG, -ENOMEM */
+/*
+ * 0, or -ENOENT (it exports no such symbol), -ENODATA (no hash table says what it exports),
+ * -EBADMSG, -ENOMEM
+ */
 int exports_find(struct elf_file *file, const char *name, uint64_t *vaddr, uint64_t *size);
 
 #endif

@@ -17,7 +17,7 @@ struct search {
 	const struct elf_file *code;
 	const char *pattern;
 	bool demangled;
-	char literal[256];	/* with demangled: what a mangled name has in it, too */
+	char literal[256]; /* with demangled: what a mangled name has in it, too */
 };
 
 static bool executable_offset(const struct elf_file *code, uint64_t vaddr, uint64_t *offset)
@@ -37,7 +37,8 @@ static bool executable_offset(const struct elf_file *code, uint64_t vaddr, uint6
 
 static bool is_word(char c)
 {
-	return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+	return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+	       (c >= 'A' && c <= 'Z');
 }
 
 /* the longest word of the pattern, which a mangled name spells out: not to demangle all names */
@@ -86,10 +87,12 @@ static char *matching_name(const struct search *s, const char *raw)
 static int add(struct search *s, const GElf_Sym *symbol, const char *raw)
 {
 	unsigned char type = GELF_ST_TYPE(symbol->st_info);
-	struct function f = { .vaddr = symbol->st_value, .bytes = symbol->st_size, .chosen = type == STT_GNU_IFUNC };
+	struct function f = { .vaddr = symbol->st_value,
+			      .bytes = symbol->st_size,
+			      .chosen = type == STT_GNU_IFUNC };
 
-	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol->st_shndx == SHN_UNDEF || !raw || !*raw ||
-	    !executable_offset(s->code, symbol->st_value, &f.file_offset))
+	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol->st_shndx == SHN_UNDEF || !raw ||
+	    !*raw || !executable_offset(s->code, symbol->st_value, &f.file_offset))
 		return 0;
 	f.name = matching_name(s, raw);
 	if (!f.name)
@@ -102,7 +105,10 @@ static int add(struct search *s, const GElf_Sym *symbol, const char *raw)
 	return 0;
 }
 
-/* Go's own table, if the file has one: where nothing else names its functions. *any: as search_table() */
+/*
+ * Go's own table, if the file has one: where nothing else names its functions. *any: as
+ * search_table()
+ */
 static int search_go_table(struct search *s, struct elf_file *file, bool *any)
 {
 	struct gopclntab table;
@@ -115,9 +121,14 @@ static int search_go_table(struct search *s, struct elf_file *file, bool *any)
 		if (!gopclntab_function(&table, i, &f))
 			continue;
 		*any = true;
-		error = add(s, &(GElf_Sym){
-			.st_info = GELF_ST_INFO(STB_GLOBAL, STT_FUNC), .st_shndx = 1, .st_value = f.start, .st_size = f.size,
-		}, f.name);
+		error = add(s,
+			    &(GElf_Sym){
+				    .st_info = GELF_ST_INFO(STB_GLOBAL, STT_FUNC),
+				    .st_shndx = 1,
+				    .st_value = f.start,
+				    .st_size = f.size,
+			    },
+			    f.name);
 	}
 	return error;
 }
@@ -152,7 +163,7 @@ static int search_file(struct search *s, int fd, bool *any)
 		elf_file_close(&debug);
 	}
 	close(fd);
-	return error == -ENOMEM ? error : 0;	/* what is too large is as if it were not there */
+	return error == -ENOMEM ? error : 0; /* what is too large is as if it were not there */
 }
 
 static int search_debug_data(struct search *s, struct elf_file *file, bool *any)
@@ -175,7 +186,8 @@ static int search_all(struct search *s, struct elf_file *file, const struct symb
 	int error = search_table(s, file, SHT_SYMTAB, &any);
 
 	if (!error && !any)
-		error = search_file(s, debug_file_open(&options->search, file, options->path), &any);
+		error = search_file(s, debug_file_open(&options->search, file, options->path),
+				    &any);
 	if (!error && !any)
 		error = search_debug_data(s, file, &any);
 	if (!error && !any)
@@ -210,12 +222,15 @@ static void keep_one_of_each(struct functions *f)
 	f->nr = kept;
 }
 
-int functions_find(struct functions *functions, struct elf_file *file, const struct symbol_options *options,
-		   const char *pattern)
+int functions_find(struct functions *functions, struct elf_file *file,
+		   const struct symbol_options *options, const char *pattern)
 {
 	struct functions found = {};
 	struct search s = {
-		.found = &found, .code = file, .pattern = pattern, .demangled = strstr(pattern, "::"),
+		.found = &found,
+		.code = file,
+		.pattern = pattern,
+		.demangled = strstr(pattern, "::"),
 	};
 	int error;
 

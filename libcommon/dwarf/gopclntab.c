@@ -7,19 +7,25 @@
 /* where the three layouts differ */
 struct gopclntab_layout {
 	uint32_t magic;
-	bool has_text_start;		/* entries count from there, in 4 bytes; else they are addresses, in 8 */
-	uint8_t name, pcsp, flag;	/* offsets in a function's record; behind pcsp: pcfile, pcln, npcdata, the unit */
+	/* entries count from there, in 4 bytes; else they are addresses, in 8 */
+	bool has_text_start;
+	/* offsets in a function's record; behind pcsp: pcfile, pcln, npcdata, the unit */
+	uint8_t name, pcsp, flag;
 };
 
 static const struct gopclntab_layout layouts[] = {
-	{ .magic = 0xfffffffa, .has_text_start = false, .name = 8, .pcsp = 20, .flag = 41 },	/* 1.16 */
-	{ .magic = 0xfffffff0, .has_text_start = true, .name = 4, .pcsp = 16, .flag = 37 },	/* 1.18 */
-	{ .magic = 0xfffffff1, .has_text_start = true, .name = 4, .pcsp = 16, .flag = 41 },	/* 1.20 */
+	/* 1.16 */
+	{ .magic = 0xfffffffa, .has_text_start = false, .name = 8, .pcsp = 20, .flag = 41 },
+	/* 1.18 */
+	{ .magic = 0xfffffff0, .has_text_start = true, .name = 4, .pcsp = 16, .flag = 37 },
+	/* 1.20 */
+	{ .magic = 0xfffffff1, .has_text_start = true, .name = 4, .pcsp = 16, .flag = 41 },
 };
 
-#define HEADER_BYTES 8	/* the magic, two zeros, the least bytes of an instruction, and of an address */
+/* the magic, two zeros, the least bytes of an instruction, and of an address */
+#define HEADER_BYTES 8
 
-#define QUANTUM(header) ((header)[6])	/* 1 on x86-64, 4 on arm64 */
+#define QUANTUM(header) ((header)[6]) /* 1 on x86-64, 4 on arm64 */
 
 static const struct gopclntab_layout *layout_of(const uint8_t *header)
 {
@@ -46,7 +52,7 @@ int gopclntab_over(struct gopclntab *table, const uint8_t *bytes, size_t size)
 		return -EBADMSG;
 	t.quantum = QUANTUM(header);
 	t.nr = cursor_u64(&c);
-	cursor_u64(&c);		/* files */
+	cursor_u64(&c); /* files */
 	if (t.layout->has_text_start)
 		t.text_start = cursor_u64(&c);
 	t.names = cursor_u64(&c);
@@ -74,7 +80,7 @@ bool gopclntab_marks_assembly(const struct gopclntab *table)
 static uint64_t read_at(const struct gopclntab *t, uint64_t offset, size_t bytes, bool *bad)
 {
 	struct cursor c = cursor_over(t->bytes, t->size);
-	uint64_t value = 0;	/* the least significant byte is the first one */
+	uint64_t value = 0; /* the least significant byte is the first one */
 	const uint8_t *from;
 
 	cursor_bytes(&c, offset);
@@ -110,9 +116,15 @@ bool gopclntab_function(const struct gopclntab *table, uint64_t i, struct go_fun
 	if (bad || end <= start)
 		return false;
 	*function = (struct go_function){
-		.start = table->text_start + start, .size = end - start, .flags = flags, .record = record,
-		.name = string_at(table, table->names + read_at(table, record + table->layout->name, 4, &bad)),
-		.pcsp = pcsp && pcsp < table->size - table->pcvalues ? table->bytes + table->pcvalues + pcsp : NULL,
+		.start = table->text_start + start,
+		.size = end - start,
+		.flags = flags,
+		.record = record,
+		.name = string_at(table, table->names + read_at(table, record + table->layout->name,
+								4, &bad)),
+		.pcsp = pcsp && pcsp < table->size - table->pcvalues
+				? table->bytes + table->pcvalues + pcsp
+				: NULL,
 	};
 	return !bad;
 }
@@ -126,27 +138,33 @@ bool gopclntab_find(const struct gopclntab *table, uint64_t vaddr, struct go_fun
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2;
 
-		if (table->text_start + read_at(table, table->functions + middle * 2 * entry, entry, &bad) <= vaddr)
+		if (table->text_start +
+			    read_at(table, table->functions + middle * 2 * entry, entry, &bad) <=
+		    vaddr)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low && gopclntab_function(table, low - 1, function) && vaddr - function->start < function->size;
+	return low && gopclntab_function(table, low - 1, function) &&
+	       vaddr - function->start < function->size;
 }
 
 /* ---- values ---- */
 
-struct go_values gopclntab_values(const struct gopclntab *table, const uint8_t *from, uint64_t function_size)
+struct go_values gopclntab_values(const struct gopclntab *table, const uint8_t *from,
+				  uint64_t function_size)
 {
 	return (struct go_values){
-		.c = cursor_over(from, table->bytes + table->size - from), .size = function_size, .value = -1,
+		.c = cursor_over(from, table->bytes + table->size - from),
+		.size = function_size,
+		.value = -1,
 		.quantum = table->quantum,
 	};
 }
 
 /*
- * Pairs of LEB128 numbers: how much the value changes, zigzag, and for how many bytes it then holds, in units of the quantum. A
- * change of 0 ends the table, but for the first one.
+ * Pairs of LEB128 numbers: how much the value changes, zigzag, and for how many bytes it then
+ * holds, in units of the quantum. A change of 0 ends the table, but for the first one.
  */
 bool go_values_next(struct go_values *values)
 {
@@ -164,8 +182,12 @@ bool go_values_next(struct go_values *values)
 	return true;
 }
 
-/* of the pc-value table that the record's field names, at this offset in the function; -1: not known */
-static int32_t value_at(const struct gopclntab *t, const struct go_function *f, size_t field, uint64_t offset)
+/*
+ * of the pc-value table that the record's field names, at this offset in the function; -1: not
+ * known
+ */
+static int32_t value_at(const struct gopclntab *t, const struct go_function *f, size_t field,
+			uint64_t offset)
 {
 	bool bad = false;
 	uint64_t at = read_at(t, f->record + field, 4, &bad);
@@ -180,11 +202,12 @@ static int32_t value_at(const struct gopclntab *t, const struct go_function *f, 
 	return -1;
 }
 
-bool gopclntab_line(const struct gopclntab *t, const struct go_function *f, uint64_t offset, const char **file,
-		    unsigned *line)
+bool gopclntab_line(const struct gopclntab *t, const struct go_function *f, uint64_t offset,
+		    const char **file, unsigned *line)
 {
 	size_t pcsp = t->layout->pcsp;
-	int32_t number = value_at(t, f, pcsp + 4, offset), at_line = value_at(t, f, pcsp + 8, offset);
+	int32_t number = value_at(t, f, pcsp + 4, offset),
+		at_line = value_at(t, f, pcsp + 8, offset);
 	bool bad = number < 0 || at_line <= 0;
 	uint64_t first, name;
 
@@ -193,7 +216,8 @@ bool gopclntab_line(const struct gopclntab *t, const struct go_function *f, uint
 	/* a unit's files are numbered: 4 bytes for each, where its name is */
 	first = read_at(t, f->record + pcsp + 16, 4, &bad);
 	name = read_at(t, t->units + 4 * (first + number), 4, &bad);
-	if (bad || t->files >= t->size || name >= t->size - t->files || !*string_at(t, t->files + name))
+	if (bad || t->files >= t->size || name >= t->size - t->files ||
+	    !*string_at(t, t->files + name))
 		return false;
 	*file = string_at(t, t->files + name);
 	*line = at_line;
@@ -202,19 +226,22 @@ bool gopclntab_line(const struct gopclntab *t, const struct go_function *f, uint
 
 /* ---- in a file ---- */
 
-/* runtime.goexit begins with nop, call, nop in every version, so that a return address in front of it is its own. */
+/*
+ * runtime.goexit begins with nop, call, nop in every version, so that a return address in front of
+ * it is its own.
+ */
 static bool is_goexit(const uint8_t *code, uint64_t size, uint8_t quantum)
 {
-	static const uint8_t nop[] = { 0xe0, 0x03, 0x00, 0xaa };	/* mov x0, x0 */
+	static const uint8_t nop[] = { 0xe0, 0x03, 0x00, 0xaa }; /* mov x0, x0 */
 
 	if (quantum == 1)
 		return size >= 7 && code[0] == 0x90 && code[1] == 0xe8 && code[6] == 0x90;
-	return size >= 8 && !memcmp(code, nop, sizeof(nop)) && (code[7] & 0xfc) == 0x94;	/* bl */
+	return size >= 8 && !memcmp(code, nop, sizeof(nop)) && (code[7] & 0xfc) == 0x94; /* bl */
 }
 
 /*
- * 0, -EBADMSG or -ENOMEM. Are the functions where the table says? And tables of Go 1.16, which know no flags, are
- * not good enough: nothing in them says where stacks end.
+ * 0, -EBADMSG or -ENOMEM. Are the functions where the table says? And tables of Go 1.16, which know
+ * no flags, are not good enough: nothing in them says where stacks end.
  */
 static int check_code(const struct gopclntab *t, const struct elf_file *file)
 {
@@ -225,7 +252,8 @@ static int check_code(const struct gopclntab *t, const struct elf_file *file)
 		uint64_t size = 8;
 		int error;
 
-		if (!gopclntab_function(t, i, &f) || !(f.flags & GO_TOPFRAME) || strcmp(f.name, "runtime.goexit"))
+		if (!gopclntab_function(t, i, &f) || !(f.flags & GO_TOPFRAME) ||
+		    strcmp(f.name, "runtime.goexit"))
 			continue;
 		error = elf_file_code_at(file, f.start, &size, &code);
 		if (error)
@@ -245,8 +273,8 @@ static void guess_text_start(struct gopclntab *t, struct elf_file *file)
 }
 
 /*
- * at the section's start, or at one of the addresses behind it, up to `last`. 0, -ENOMEM, or another: it is
- * not there
+ * at the section's start, or at one of the addresses behind it, up to `last`. 0, -ENOMEM, or
+ * another: it is not there
  */
 static int find_in(struct gopclntab *table, struct elf_file *file, const char *name, size_t last)
 {
@@ -256,7 +284,8 @@ static int find_in(struct gopclntab *table, struct elf_file *file, const char *n
 	if (error)
 		return error;
 	for (size_t at = 0; at <= last && at + HEADER_BYTES <= section.size; at += 8) {
-		if (!layout_of(section.bytes + at) || gopclntab_over(table, section.bytes + at, section.size - at))
+		if (!layout_of(section.bytes + at) ||
+		    gopclntab_over(table, section.bytes + at, section.size - at))
 			continue;
 		guess_text_start(table, file);
 		error = check_code(table, file);

@@ -7,12 +7,12 @@
 
 #include "base/order.h"
 
-#define MAX_PLT_BYTES (16 << 20)
+#define MAX_PLT_BYTES        (16 << 20)
 #define MAX_RELOCATION_BYTES (64 << 20)
 
 struct slot {
-	uint64_t vaddr;		/* in the GOT */
-	uint32_t name;		/* in .dynstr */
+	uint64_t vaddr; /* in the GOT */
+	uint32_t name;  /* in .dynstr */
 };
 
 struct slots {
@@ -34,7 +34,8 @@ static int add_slots(struct slots *slots, struct elf_file *file, const char *sec
 	struct slot *more;
 	size_t nr;
 
-	if (elf_file_section(file, section, &relocations) || relocations.size > MAX_RELOCATION_BYTES)
+	if (elf_file_section(file, section, &relocations) ||
+	    relocations.size > MAX_RELOCATION_BYTES)
 		return 0;
 	nr = relocations.size / sizeof(Elf64_Rela);
 	more = reallocarray(slots->all, slots->nr + nr + 1, sizeof(*more));
@@ -57,8 +58,8 @@ static int add_slots(struct slots *slots, struct elf_file *file, const char *sec
 }
 
 /*
- * the slot that the x86-64 entry at bytes[at] jumps through: [endbr64] [bnd] jmp *slot(%rip). 0: it is no
- * such entry
+ * the slot that the x86-64 entry at bytes[at] jumps through: [endbr64] [bnd] jmp *slot(%rip). 0: it
+ * is no such entry
  */
 static uint64_t x86_slot(const struct elf_section *plt, size_t at)
 {
@@ -81,7 +82,8 @@ static uint64_t arm_slot(const struct elf_section *plt, size_t at)
 {
 	struct cursor c = cursor_over(plt->bytes + at, plt->size - at);
 	uint32_t adrp = cursor_u32(&c), ldr = cursor_u32(&c);
-	int64_t pages = (int64_t)((uint64_t)((adrp >> 5 & 0x7ffff) << 2 | (adrp >> 29 & 3)) << 43) >> 43;
+	int64_t pages =
+		(int64_t)((uint64_t)((adrp >> 5 & 0x7ffff) << 2 | (adrp >> 29 & 3)) << 43) >> 43;
 
 	if (c.bad || (adrp & 0x9f00001f) != 0x90000010 || (ldr & 0xffc003ff) != 0xf9400211)
 		return 0;
@@ -92,7 +94,8 @@ static const struct slot *find_slot(const struct slots *slots, uint64_t vaddr)
 {
 	struct slot key = { .vaddr = vaddr };
 
-	return vaddr && slots->nr ? bsearch(&key, slots->all, slots->nr, sizeof(key), by_vaddr) : NULL;
+	return vaddr && slots->nr ? bsearch(&key, slots->all, slots->nr, sizeof(key), by_vaddr)
+				  : NULL;
 }
 
 static int add_entries(struct symbol_table *table, struct elf_file *file, const char *section,
@@ -104,21 +107,24 @@ static int add_entries(struct symbol_table *table, struct elf_file *file, const 
 	size_t step = 16;
 	int error = 0;
 
-	if (!elf_file_header(file, SHT_PROGBITS, section, &header) || header.sh_size > MAX_PLT_BYTES ||
-	    elf_file_section(file, section, &plt))
+	if (!elf_file_header(file, SHT_PROGBITS, section, &header) ||
+	    header.sh_size > MAX_PLT_BYTES || elf_file_section(file, section, &plt))
 		return 0;
 	if (arm)
 		step = 4;
-	else if (header.sh_entsize == 8)	/* .plt.got without IBT */
+	else if (header.sh_entsize == 8) /* .plt.got without IBT */
 		step = 8;
 	for (size_t at = 0; at < plt.size && !error; at += step) {
-		const struct slot *slot = find_slot(slots, arm ? arm_slot(&plt, at) : x86_slot(&plt, at));
+		const struct slot *slot =
+			find_slot(slots, arm ? arm_slot(&plt, at) : x86_slot(&plt, at));
 
 		if (slot && slot->name < table->string_bytes && table->strings[slot->name])
 			error = symbol_table_add(table, &(struct symbol_entry){
-				.start = plt.vaddr + at, .size = arm ? 16 : step, .name = slot->name,
-				.rank = SYMBOL_TABLE_BEST_RANK,
-			});
+								.start = plt.vaddr + at,
+								.size = arm ? 16 : step,
+								.name = slot->name,
+								.rank = SYMBOL_TABLE_BEST_RANK,
+							});
 	}
 	return error;
 }

@@ -4,7 +4,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* a run of numbers: each has its own name, or all have one prefix and are counted from `first_suffix` */
+/*
+ * a run of numbers: each has its own name, or all have one prefix and are counted from
+ * `first_suffix`
+ */
 struct names {
 	uint16_t machine;
 	uint8_t first, last;

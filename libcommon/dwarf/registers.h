@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of DWARF register numbers, as readelf writes them (x86-64 psABI, figure 3.36; AADWARF64, 4.1). */
+/*
+ * Names of DWARF register numbers, as readelf writes them (x86-64 psABI, figure 3.36; AADWARF64,
+ * 4.1).
+ */
 #ifndef EHPERF_DWARF_REGISTERS_H
 #define EHPERF_DWARF_REGISTERS_H
 

@@ -18,7 +18,9 @@ static int identify(int found, struct file_key *key)
 {
 	struct statx st;
 
-	if (statx(found, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS | STATX_MNT_ID, &st) || !S_ISREG(st.stx_mode))
+	if (statx(found, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS | STATX_MNT_ID,
+		  &st) ||
+	    !S_ISREG(st.stx_mode))
 		return -ENOENT;
 	*key = (struct file_key){
 		.dev = makedev(st.stx_dev_major, st.stx_dev_minor),
@@ -36,8 +38,13 @@ static int find(int directory, const char *path, struct open_how how, struct fil
 {
 	int found, tries = 0, error;
 
-	do	/* EAGAIN: something was renamed or mounted meanwhile, and the kernel could not be sure of a ".." */
-		found = syscall(SYS_openat2, directory >= 0 ? directory : AT_FDCWD, path, &how, sizeof(how));
+	/*
+	 * EAGAIN: something was renamed or mounted meanwhile, and the kernel could not be sure of a
+	 * ".."
+	 */
+	do
+		found = syscall(SYS_openat2, directory >= 0 ? directory : AT_FDCWD, path, &how,
+				sizeof(how));
 	while (found < 0 && errno == EAGAIN && tries++ < MAX_TRIES);
 	if (found < 0)
 		return -errno;
@@ -82,7 +89,9 @@ int regular_file_open(int root, const char *path, bool follow)
 int regular_file_open_within(int directory, const char *path, uint64_t resolve)
 {
 	struct file_key key;
-	int found = find(directory, path, (struct open_how){ .flags = O_PATH | O_CLOEXEC, .resolve = resolve }, &key);
+	int found =
+		find(directory, path,
+		     (struct open_how){ .flags = O_PATH | O_CLOEXEC, .resolve = resolve }, &key);
 
 	return found < 0 ? found : regular_file_open_found(found);
 }
@@ -91,7 +100,8 @@ bool regular_file_is_believed(int fd, uid_t owner)
 {
 	struct stat st;
 
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_mode & S_IWOTH || (!(st.st_mode & S_IROTH) && st.st_uid != owner))
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_mode & S_IWOTH ||
+	    (!(st.st_mode & S_IROTH) && st.st_uid != owner))
 		return false;
 	/* the tool's user, whatever ID a worker has taken since */
 	return !st.st_uid || st.st_uid == owner || st.st_uid == getauxval(AT_EUID);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Opens paths that another user may control: only regular files, read-only. A file is checked before it is opened, so that no
- * FIFO blocks, no device is touched, and no file system's server is asked for more than the path.
+ * Opens paths that another user may control: only regular files, read-only. A file is checked
+ * before it is opened, so that no FIFO blocks, no device is touched, and no file system's server is
+ * asked for more than the path.
  */
 #ifndef EHPERF_DWARF_REGULAR_FILE_H
 #define EHPERF_DWARF_REGULAR_FILE_H
@@ -17,15 +18,19 @@ struct file_key {
 	int64_t mtime_s, mtime_ns;
 	/* these say nothing of which file it is */
 	uint64_t owner, bytes;
-	uint64_t mount;		/* ID of the mount it was found in, as in /proc/PID/mountinfo */
-	uint64_t in_our_root;	/* its path comes from a process with our root directory, and can be trusted (process/mapped_file.h) */
+	uint64_t mount; /* ID of the mount it was found in, as in /proc/PID/mountinfo */
+	/*
+	 * its path comes from a process with our root directory, and can be trusted
+	 * (process/mapped_file.h)
+	 */
+	uint64_t in_our_root;
 };
-#define FILE_KEY_BYTES offsetof(struct file_key, owner)		/* of it, for comparing */
+#define FILE_KEY_BYTES offsetof(struct file_key, owner) /* of it, for comparing */
 
 /*
- * Finds the file at a path without opening it: an fd of O_PATH, or -errno, -ENOENT if it is not a regular file. root: a directory
- * that links cannot leave; -1: none. follow: the last part of the path may be a link. *key is what is known of the file without
- * asking a server
+ * Finds the file at a path without opening it: an fd of O_PATH, or -errno, -ENOENT if it is not a
+ * regular file. root: a directory that links cannot leave; -1: none. follow: the last part of the
+ * path may be a link. *key is what is known of the file without asking a server
  */
 int regular_file_find(int root, const char *path, bool follow, struct file_key *key);
 /* Opens what was found, and closes `found`. An fd or -errno */
@@ -33,13 +38,17 @@ int regular_file_open_found(int found);
 
 /* both: an fd or -errno */
 int regular_file_open(int root, const char *path, bool follow);
-/* resolve: openat2(2)'s RESOLVE_ flags; links are followed as these allow. directory: may be -1 with an absolute path */
+/*
+ * resolve: openat2(2)'s RESOLVE_ flags; links are followed as these allow. directory: may be -1
+ * with an absolute path
+ */
 int regular_file_open_within(int directory, const char *path, uint64_t resolve);
 
 /*
- * Is this open file trusted to describe code that `owner` owns? It must belong to root, to this owner or to the tool's user, be
- * readable for the owner, and not be writable for everybody. IDs are those of the tool's user namespace, where the root of another
- * user namespace is the user that made it.
+ * Is this open file trusted to describe code that `owner` owns? It must belong to root, to this
+ * owner or to the tool's user, be readable for the owner, and not be writable for everybody. IDs
+ * are those of the tool's user namespace, where the root of another user namespace is the user that
+ * made it.
  */
 bool regular_file_is_believed(int fd, uid_t owner);
 

@@ -14,12 +14,12 @@
 #include "dwarf/gopclntab.h"
 #include "dwarf/symbol_name.h"
 
-#define REPLY_TIMEOUT_MS 15000
-#define MAX_CHILDREN 4		/* at a time */
-#define ANSWERS_MAX_BYTES (64 << 20)	/* what a child may grow by after it has opened its file */
-#define MAX_CACHE_BYTES (64 << 20)	/* of one file's answers */
-#define MAX_NAME 4096
-#define NOTHING 2		/* bytes of a reply */
+#define REPLY_TIMEOUT_MS  15000
+#define MAX_CHILDREN      4          /* at a time */
+#define ANSWERS_MAX_BYTES (64 << 20) /* what a child may grow by after it has opened its file */
+#define MAX_CACHE_BYTES   (64 << 20) /* of one file's answers */
+#define MAX_NAME          4096
+#define NOTHING           2 /* bytes of a reply */
 
 /* an answer, and what points into it */
 struct known_place {
@@ -39,19 +39,19 @@ struct known_name {
 
 /* what was waited in this report for the files of one user */
 struct user_time {
-	uint32_t user;		/* 0: of trusted files */
+	uint32_t user; /* 0: of trusted files */
 	uint64_t waited_ns;
 	UT_hash_handle hh;
 };
 
 struct source_places {
 	struct bounded_child child;
-	bool answers, readable;		/* this child has answered; any has */
-	bool nothing;			/* the file has neither DWARF nor Go's table */
-	struct source_places *used_before;	/* in `used` */
+	bool answers, readable;            /* this child has answered; any has */
+	bool nothing;                      /* the file has neither DWARF nor Go's table */
+	struct source_places *used_before; /* in `used` */
 	bool no_demangle;
 	struct user_time *time;
-	uint64_t bytes_before;		/* of the tool, when the child was started */
+	uint64_t bytes_before; /* of the tool, when the child was started */
 	struct known_place *known;
 	struct known_name *names;
 	size_t known_bytes;
@@ -67,9 +67,10 @@ static struct user_time *times;
 
 /* ---- in the child ---- */
 
-static bool child_refused;			/* its sections hold too much: there is no answer, so that the tool counts it */
-static struct dwarf_places *child_places;	/* NULL: there is no DWARF */
-static struct elf_file child_file;		/* then, one with Go's table: nr 0: nor is there that */
+/* its sections hold too much: there is no answer, so that the tool counts it */
+static bool child_refused;
+static struct dwarf_places *child_places; /* NULL: there is no DWARF */
+static struct elf_file child_file;        /* then, one with Go's table: nr 0: nor is there that */
 static struct gopclntab child_go;
 
 struct sources {
@@ -83,7 +84,10 @@ static void add_file(int fds[MAX_OPENED_FILES], size_t *nr, int *fd)
 	*fd = ++*nr;
 }
 
-/* Lists the files, and puts the numbers in their places that they will have in the child: from 1 on. Returns how many there are. */
+/*
+ * Lists the files, and puts the numbers in their places that they will have in the child: from 1
+ * on. Returns how many there are.
+ */
 static size_t list_files(struct opened_elf *opened, int fds[MAX_OPENED_FILES])
 {
 	size_t nr = 0;
@@ -101,7 +105,8 @@ static bool has_dwarf(struct elf_file *file)
 {
 	GElf_Shdr header;
 
-	return elf_file_header(file, SHT_PROGBITS, ".debug_info", &header) || elf_file_header(file, SHT_PROGBITS, ".zdebug_info", &header);
+	return elf_file_header(file, SHT_PROGBITS, ".debug_info", &header) ||
+	       elf_file_header(file, SHT_PROGBITS, ".zdebug_info", &header);
 }
 
 /* the file that has DWARF, else Go's table; -1: none has */
@@ -160,8 +165,8 @@ static bool put(char *reply, size_t *at, size_t max, const char *text)
 }
 
 /*
- * The reply: for each place its line, four bytes, and two strings, the function and the file; one byte if
- * there is none; two if there will never be any
+ * The reply: for each place its line, four bytes, and two strings, the function and the file; one
+ * byte if there is none; two if there will never be any
  */
 static size_t answer(void *arg, const char *request, size_t size, char *reply, size_t max)
 {
@@ -176,7 +181,8 @@ static size_t answer(void *arg, const char *request, size_t size, char *reply, s
 		return NOTHING;
 	if (size == sizeof(vaddr)) {
 		memcpy(&vaddr, request, sizeof(vaddr));
-		nr = child_places ? dwarf_places_find(child_places, vaddr, found) : find_by_go_table(vaddr, found);
+		nr = child_places ? dwarf_places_find(child_places, vaddr, found)
+				  : find_by_go_table(vaddr, found);
 	}
 	for (size_t i = 0; i < nr; i++) {
 		uint32_t line = found[i].line;
@@ -185,7 +191,8 @@ static size_t answer(void *arg, const char *request, size_t size, char *reply, s
 			return 1;
 		memcpy(reply + at, &line, sizeof(line));
 		at += sizeof(line);
-		if (!put(reply, &at, max, found[i].function) || !put(reply, &at, max, found[i].file))
+		if (!put(reply, &at, max, found[i].function) ||
+		    !put(reply, &at, max, found[i].file))
 			return 1;
 	}
 	return at ? at : 1;
@@ -271,7 +278,10 @@ void source_places_free(struct source_places *p)
 	free(p);
 }
 
-/* what the children that there are have taken and may take; *oldest: the one that was used longest ago, NULL: there is none */
+/*
+ * what the children that there are have taken and may take; *oldest: the one that was used longest
+ * ago, NULL: there is none
+ */
 static uint64_t taken_bytes(size_t *nr, struct source_places **oldest)
 {
 	uint64_t taken = 0;
@@ -281,7 +291,8 @@ static uint64_t taken_bytes(size_t *nr, struct source_places **oldest)
 	for (struct source_places *p = used; p; p = p->used_before, ++*nr) {
 		uint64_t bytes = child_memory(p->child.pid);
 
-		taken += ANSWERS_MAX_BYTES + (bytes > p->bytes_before ? bytes - p->bytes_before : 0);
+		taken +=
+			ANSWERS_MAX_BYTES + (bytes > p->bytes_before ? bytes - p->bytes_before : 0);
 		*oldest = p;
 	}
 	return taken;
@@ -327,7 +338,8 @@ static bool start_child(struct source_places *p, const struct opener *opener)
 			used = p;
 			return true;
 		}
-	while ((taken = taken_bytes(&nr, &oldest)), oldest && (nr >= MAX_CHILDREN || taken > PLACES_MAX_BYTES / 4))
+	while ((taken = taken_bytes(&nr, &oldest)),
+	       oldest && (nr >= MAX_CHILDREN || taken > PLACES_MAX_BYTES / 4))
 		stop_child(oldest);
 	work.max_bytes = PLACES_MAX_BYTES - taken;
 	p->bytes_before = child_memory(0);
@@ -354,7 +366,8 @@ static bool may_ask(const struct source_places *p)
 
 static size_t ask_child(struct source_places *p, uint64_t vaddr, char *reply, size_t max)
 {
-	uint64_t began = now_ns(), left_ms = left_ns(p->time) / 1000000;	/* opening may have used it up */
+	/* opening may have used it up */
+	uint64_t began = now_ns(), left_ms = left_ns(p->time) / 1000000;
 	size_t got;
 
 	bounded_child_wait(&p->child, left_ms < REPLY_TIMEOUT_MS ? left_ms : REPLY_TIMEOUT_MS);
@@ -364,10 +377,11 @@ static size_t ask_child(struct source_places *p, uint64_t vaddr, char *reply, si
 }
 
 /*
- * A child may have grown up to its limit by many answers: a new one is asked again. One that does not
- * answer at all cannot read the file. 0: given up
+ * A child may have grown up to its limit by many answers: a new one is asked again. One that does
+ * not answer at all cannot read the file. 0: given up
  */
-static size_t ask(struct source_places *p, const struct opener *opener, uint64_t vaddr, char *reply, size_t max)
+static size_t ask(struct source_places *p, const struct opener *opener, uint64_t vaddr, char *reply,
+		  size_t max)
 {
 	bool again = true;
 
@@ -384,7 +398,7 @@ static size_t ask(struct source_places *p, const struct opener *opener, uint64_t
 		stop_child(p);
 		if (p->nothing)
 			return 0;
-		if (!p->readable && may_ask(p))	/* it had the time */
+		if (!p->readable && may_ask(p)) /* it had the time */
 			p->overruns = PLACES_MAX_OVERRUNS;
 	}
 	p->overruns++;
@@ -416,7 +430,8 @@ static const struct known_name *name_of(struct source_places *p, const char *raw
 }
 
 /* the next place of a reply that lies between *at and end; false: there is no whole one */
-static bool next_place(struct source_places *p, const char **at, const char *end, struct source_place *place)
+static bool next_place(struct source_places *p, const char **at, const char *end,
+		       struct source_place *place)
 {
 	const char *strings = *at + sizeof(uint32_t), *function_end, *file_end;
 	const struct known_name *name = NULL;
@@ -444,7 +459,8 @@ static bool next_place(struct source_places *p, const char **at, const char *end
 	return true;
 }
 
-static struct known_place *remember(struct source_places *p, uint64_t vaddr, const char *reply, size_t size)
+static struct known_place *remember(struct source_places *p, uint64_t vaddr, const char *reply,
+				    size_t size)
 {
 	struct known_place *known = malloc(sizeof(*known) + size);
 	struct source_place place, *places = calloc(MAX_SOURCE_PLACES, sizeof(place)), *fitting;
@@ -492,7 +508,8 @@ size_t source_places_find(struct source_places *p, uint64_t vaddr, places_open_f
 		return 0;
 	HASH_FIND(hh, p->known, &vaddr, sizeof(vaddr), known);
 	if (!known)
-		return source_places_take(p, vaddr, reply, ask(p, &opener, vaddr, reply, sizeof(reply)), found);
+		return source_places_take(p, vaddr, reply,
+					  ask(p, &opener, vaddr, reply, sizeof(reply)), found);
 	*found = known->places;
 	return known->nr;
 }

@@ -7,19 +7,22 @@
 
 /* GCC's and LLVM's; a number may follow each */
 static const char *const clone_suffixes[] = {
-	"lto_priv", "constprop", "isra", "part", "cold", "localalias", "llvm", "clone", "ipa_cp", "simdclone", "warm",
-	"hot", "unlikely",
+	"lto_priv", "constprop", "isra",      "part", "cold", "localalias", "llvm",
+	"clone",    "ipa_cp",    "simdclone", "warm", "hot",  "unlikely",
 };
 
 static bool is_clone_suffix(const char *suffix, size_t length)
 {
 	for (size_t i = 0; i < sizeof(clone_suffixes) / sizeof(clone_suffixes[0]); i++)
-		if (strlen(clone_suffixes[i]) == length && !memcmp(clone_suffixes[i], suffix, length))
+		if (strlen(clone_suffixes[i]) == length &&
+		    !memcmp(clone_suffixes[i], suffix, length))
 			return true;
 	return false;
 }
 
-/* where the last ".part" of the name begins; 0: there is none, as a leading dot is part of a name */
+/*
+ * where the last ".part" of the name begins; 0: there is none, as a leading dot is part of a name
+ */
 static size_t last_dot(const char *name, size_t length)
 {
 	while (length > 1 && name[length - 1] != '.')

@@ -13,10 +13,10 @@
 /* an entry that lies within more than this many others is hostile */
 #define MAX_NESTING 256
 
-#define RANK_SIZED 16
-#define RANK_PUBLIC 8		/* global or weak */
-#define RANK_UNDERSCORES 2	/* times 0 to 3 */
-#define RANK_GLOBAL 1
+#define RANK_SIZED       16
+#define RANK_PUBLIC      8 /* global or weak */
+#define RANK_UNDERSCORES 2 /* times 0 to 3 */
+#define RANK_GLOBAL      1
 
 struct reading {
 	struct symbol_table *table;
@@ -85,7 +85,7 @@ static int add_symbol(struct reading *r, const Elf64_Sym *symbol)
 		.size = symbol->st_size < UINT32_MAX ? symbol->st_size : UINT32_MAX,
 		.name = symbol->st_name,
 		.rank = rank(symbol, r->table->strings + symbol->st_name),
-		.around = symbol->st_shndx,	/* until symbol_table_finish() */
+		.around = symbol->st_shndx, /* until symbol_table_finish() */
 	};
 	if (entry.size > UINT64_MAX - entry.start)
 		return 0;
@@ -99,7 +99,8 @@ static int read_strings(struct reading *r, uint32_t link, size_t max_bytes)
 	GElf_Shdr header;
 	int error;
 
-	if (!scn || !gelf_getshdr(scn, &header) || header.sh_type != SHT_STRTAB || header.sh_flags & SHF_COMPRESSED)
+	if (!scn || !gelf_getshdr(scn, &header) || header.sh_type != SHT_STRTAB ||
+	    header.sh_flags & SHF_COMPRESSED)
 		return -EBADMSG;
 	if (header.sh_size >= SYMBOL_TABLE_MAX_STRINGS || header.sh_size >= max_bytes)
 		return -EFBIG;
@@ -124,8 +125,12 @@ static Elf64_Sym symbol_at(const uint8_t *entry, bool is_64)
 	}
 	memcpy(&small, entry, sizeof(small));
 	return (Elf64_Sym){
-		.st_name = small.st_name, .st_info = small.st_info, .st_other = small.st_other, .st_shndx = small.st_shndx,
-		.st_value = small.st_value, .st_size = small.st_size,
+		.st_name = small.st_name,
+		.st_info = small.st_info,
+		.st_other = small.st_other,
+		.st_shndx = small.st_shndx,
+		.st_value = small.st_value,
+		.st_size = small.st_size,
 	};
 }
 
@@ -136,12 +141,14 @@ static int read_symbols(struct reading *r, const GElf_Shdr *header)
 	uint8_t chunk[CHUNK_SYMBOLS * sizeof(Elf64_Sym)];
 	int error = 0;
 
-	if (header->sh_offset > r->file->file_bytes || header->sh_size > r->file->file_bytes - header->sh_offset)
+	if (header->sh_offset > r->file->file_bytes ||
+	    header->sh_size > r->file->file_bytes - header->sh_offset)
 		return -EBADMSG;
 	for (uint64_t at = 0; at < nr && !error; at += CHUNK_SYMBOLS) {
 		size_t n = nr - at < CHUNK_SYMBOLS ? nr - at : CHUNK_SYMBOLS;
 
-		error = elf_file_read(r->file, header->sh_offset + at * header->sh_entsize, chunk, n * header->sh_entsize);
+		error = elf_file_read(r->file, header->sh_offset + at * header->sh_entsize, chunk,
+				      n * header->sh_entsize);
 		for (size_t i = 0; i < n && !error; i++) {
 			Elf64_Sym symbol = symbol_at(chunk + i * header->sh_entsize, is_64);
 
@@ -151,14 +158,18 @@ static int read_symbols(struct reading *r, const GElf_Shdr *header)
 	return error;
 }
 
-/* the end of the section that a sizeless symbol is in; a debug file keeps the sizes of those it lacks */
+/*
+ * the end of the section that a sizeless symbol is in; a debug file keeps the sizes of those it
+ * lacks
+ */
 static uint64_t section_end(struct elf_file *file, uint32_t index)
 {
 	Elf_Scn *scn = index < SHN_LORESERVE ? elf_getscn(file->elf, index) : NULL;
 	GElf_Shdr header;
 
 	return scn && gelf_getshdr(scn, &header) && header.sh_size <= UINT64_MAX - header.sh_addr
-		? header.sh_addr + header.sh_size : UINT64_MAX;
+		       ? header.sh_addr + header.sh_size
+		       : UINT64_MAX;
 }
 
 /* a bound for symbols without a size; the next symbol may bound them more */
@@ -206,7 +217,8 @@ static bool is_needless(const struct symbol_table *table, size_t kept, uint32_t 
 void symbol_table_finish(struct symbol_table *table)
 {
 	struct symbol_entry *entries = table->entries, *fitting;
-	uint32_t around = 0;	/* 1 + index, as in an entry: the innermost sized one that has not ended */
+	/* 1 + index, as in an entry: the innermost sized one that has not ended */
+	uint32_t around = 0;
 	size_t kept = 0;
 
 	if (!table->nr)
@@ -217,7 +229,8 @@ void symbol_table_finish(struct symbol_table *table)
 			around = entries[around - 1].around;
 		if (is_needless(table, kept, around, &entries[i]))
 			continue;
-		if (kept && !has_size(&entries[kept - 1]) && end_of(&entries[kept - 1]) > entries[i].start)
+		if (kept && !has_size(&entries[kept - 1]) &&
+		    end_of(&entries[kept - 1]) > entries[i].start)
 			entries[kept - 1].size = entries[i].start - entries[kept - 1].start;
 		entries[kept] = entries[i];
 		entries[kept++].around = around;
@@ -236,7 +249,8 @@ int symbol_table_read(struct symbol_table *table, struct elf_file *file, uint32_
 		      const struct elf_file *code, size_t max_bytes)
 {
 	struct reading r = { .table = table, .file = file, .code = code };
-	size_t entry_bytes = file->header.e_ident[EI_CLASS] == ELFCLASS64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
+	size_t entry_bytes = file->header.e_ident[EI_CLASS] == ELFCLASS64 ? sizeof(Elf64_Sym)
+									  : sizeof(Elf32_Sym);
 	GElf_Shdr header;
 	int error;
 
@@ -284,7 +298,10 @@ bool symbol_table_find(const struct symbol_table *table, uint64_t vaddr, struct 
 
 		if (vaddr < end_of(e)) {
 			*match = (struct symbol_match){
-				.name = table->strings + e->name, .start = e->start, .size = e->size, .has_size = has_size(e),
+				.name = table->strings + e->name,
+				.start = e->start,
+				.size = e->size,
+				.has_size = has_size(e),
 			};
 			return true;
 		}

@@ -31,26 +31,26 @@ const char *const symbol_source_names[NR_SYMBOL_SOURCES] = {
 
 /* code that one FDE covers */
 struct range {
-	uint64_t start, end;	/* vaddr */
+	uint64_t start, end; /* vaddr */
 };
 
 /* a name that was asked for */
 struct named {
-	const char *raw;	/* the key: where it is in its table's strings */
+	const char *raw; /* the key: where it is in its table's strings */
 	char *name;
 	UT_hash_handle hh;
 };
 
 struct symbols {
-	struct elf_file code;	/* its segments only */
+	struct elf_file code; /* its segments only */
 	struct symbol_table tables[NR_SYMBOL_SOURCES];
-	struct range *fdes;	/* by start; those that no symbol covers */
+	struct range *fdes; /* by start; those that no symbol covers */
 	size_t nr_fdes, fde_room;
-	uint64_t *entries;	/* rising */
+	uint64_t *entries; /* rising */
 	size_t nr_entries;
 	struct named *names;
 	size_t name_bytes;
-	bool no_demangle, is_go;	/* Go has functions called x.cold */
+	bool no_demangle, is_go; /* Go has functions called x.cold */
 };
 
 /* ---- reading ---- */
@@ -68,7 +68,10 @@ static int read_table(struct symbols *s, enum symbol_source source, struct elf_f
 {
 	uint32_t type = source == SOURCE_DYNSYM ? SHT_DYNSYM : SHT_SYMTAB;
 
-	return symbol_table_read(&s->tables[source], file, type, &s->code, bytes_left(s, options)) == -ENOMEM ? -ENOMEM : 0;
+	return symbol_table_read(&s->tables[source], file, type, &s->code,
+				 bytes_left(s, options)) == -ENOMEM
+		       ? -ENOMEM
+		       : 0;
 }
 
 static int read_table_of(struct symbols *s, enum symbol_source source, int fd,
@@ -98,11 +101,12 @@ static int take_debug_file(struct debug_files *opened, struct elf_file *file)
 /* an fd, or negative */
 static int open_debug_file(struct elf_file *file, const struct symbol_options *options)
 {
-	return options->opened ? take_debug_file(&options->opened->local, file) :
-				 debug_file_open(&options->search, file, options->path);
+	return options->opened ? take_debug_file(&options->opened->local, file)
+			       : debug_file_open(&options->search, file, options->path);
 }
 
-static int read_debug_data(struct symbols *s, struct elf_file *file, const struct symbol_options *options)
+static int read_debug_data(struct symbols *s, struct elf_file *file,
+			   const struct symbol_options *options)
 {
 	struct elf_file mini;
 	void *image;
@@ -131,7 +135,8 @@ static int copy_go_names(struct symbol_table *table, const struct gopclntab *go,
 	return 0;
 }
 
-static int add_go_functions(struct symbol_table *table, const struct gopclntab *go, size_t max_bytes)
+static int add_go_functions(struct symbol_table *table, const struct gopclntab *go,
+			    size_t max_bytes)
 {
 	size_t max_entries = (max_bytes - table->string_bytes) / sizeof(struct symbol_entry);
 	struct go_function f;
@@ -145,19 +150,26 @@ static int add_go_functions(struct symbol_table *table, const struct gopclntab *
 		if (!gopclntab_function(go, i, &f) || !*f.name)
 			continue;
 		name = f.name - (const char *)(go->bytes + go->names);
-		if (name >= table->string_bytes || f.size > UINT32_MAX || f.start > UINT64_MAX - f.size)
+		if (name >= table->string_bytes || f.size > UINT32_MAX ||
+		    f.start > UINT64_MAX - f.size)
 			continue;
-		error = table->nr >= max_entries ? -EFBIG : symbol_table_add(table, &(struct symbol_entry){
-			.start = f.start, .size = f.size, .name = name, .rank = SYMBOL_TABLE_BEST_RANK,
-		});
+		error = table->nr >= max_entries
+				? -EFBIG
+				: symbol_table_add(table, &(struct symbol_entry){
+								  .start = f.start,
+								  .size = f.size,
+								  .name = name,
+								  .rank = SYMBOL_TABLE_BEST_RANK,
+							  });
 	}
 	return error;
 }
 
 /*
- * Go's own table of functions (gopclntab.h) as a symbol table, with at most max_bytes of memory: strip and the linker's -s do not
- * remove it. A name is as in .symtab, but for the suffix that says which calling convention it has (.abi0). 0 (also where there
- * is no such table: nr is 0), -EFBIG or -ENOMEM; on failure *table is empty.
+ * Go's own table of functions (gopclntab.h) as a symbol table, with at most max_bytes of memory:
+ * strip and the linker's -s do not remove it. A name is as in .symtab, but for the suffix that says
+ * which calling convention it has (.abi0). 0 (also where there is no such table: nr is 0), -EFBIG
+ * or -ENOMEM; on failure *table is empty.
  */
 static int read_go_functions(struct symbol_table *table, struct elf_file *file, size_t max_bytes)
 {
@@ -177,7 +189,8 @@ static int read_go_functions(struct symbol_table *table, struct elf_file *file, 
 	return error;
 }
 
-static int read_go_table(struct symbols *s, struct elf_file *file, const struct symbol_options *options)
+static int read_go_table(struct symbols *s, struct elf_file *file,
+			 const struct symbol_options *options)
 {
 	int error = read_go_functions(&s->tables[SOURCE_GO_TABLE], file, bytes_left(s, options));
 
@@ -185,17 +198,20 @@ static int read_go_table(struct symbols *s, struct elf_file *file, const struct 
 	return error == -ENOMEM ? error : 0;
 }
 
-static int read_tables(struct symbols *s, struct elf_file *file, const struct symbol_options *options)
+static int read_tables(struct symbols *s, struct elf_file *file,
+		       const struct symbol_options *options)
 {
 	int error = read_table(s, SOURCE_SYMTAB, file, options);
 
 	if (!error && !s->tables[SOURCE_SYMTAB].nr)
-		error = read_table_of(s, SOURCE_DEBUG_FILE,
-				      open_debug_file(file, options), options);
+		error = read_table_of(s, SOURCE_DEBUG_FILE, open_debug_file(file, options),
+				      options);
 	if (!error && !s->tables[SOURCE_SYMTAB].nr && !s->tables[SOURCE_DEBUG_FILE].nr) {
 		error = read_debug_data(s, file, options);
 		if (!error && !s->tables[SOURCE_DEBUG_DATA].nr && options->opened)
-			error = read_table_of(s, SOURCE_DEBUGINFOD, take_debug_file(&options->opened->fetched, file), options);
+			error = read_table_of(s, SOURCE_DEBUGINFOD,
+					      take_debug_file(&options->opened->fetched, file),
+					      options);
 		if (!error)
 			error = read_go_table(s, file, options);
 		if (!error)
@@ -242,7 +258,8 @@ static int read_fdes(struct symbols *s, struct elf_file *file, const struct symb
 	if (elf_file_cfi(file, &section, &frame))
 		return 0;
 	while (!error && eh_frame_next(&frame, &fde)) {
-		if (find_match(s, fde.start, &match, &source) && match.has_size && match.start == fde.start)
+		if (find_match(s, fde.start, &match, &source) && match.has_size &&
+		    match.start == fde.start)
 			continue;
 		if (!bytes_left(s, options))
 			break;
@@ -266,7 +283,8 @@ static int copy_segments(struct elf_file *to, const struct elf_file *file)
 	return 0;
 }
 
-int symbols_read(struct symbols **symbols, struct elf_file *file, const struct symbol_options *options)
+int symbols_read(struct symbols **symbols, struct elf_file *file,
+		 const struct symbol_options *options)
 {
 	struct symbols *s = calloc(1, sizeof(*s));
 	int error;
@@ -328,8 +346,8 @@ void symbols_free(struct symbols *symbols)
 
 size_t symbols_bytes(const struct symbols *s)
 {
-	size_t bytes = sizeof(*s) + s->fde_room * sizeof(*s->fdes) + s->nr_entries * sizeof(*s->entries) +
-		       s->name_bytes;
+	size_t bytes = sizeof(*s) + s->fde_room * sizeof(*s->fdes) +
+		       s->nr_entries * sizeof(*s->entries) + s->name_bytes;
 
 	for (int i = 0; i < NR_SYMBOL_SOURCES; i++)
 		bytes += symbol_table_bytes(&s->tables[i]);
@@ -338,8 +356,8 @@ size_t symbols_bytes(const struct symbols *s)
 
 bool symbols_lack_names(const struct symbols *s)
 {
-	return !s->tables[SOURCE_SYMTAB].nr && !s->tables[SOURCE_DEBUG_FILE].nr && !s->tables[SOURCE_DEBUG_DATA].nr &&
-	       !s->tables[SOURCE_DEBUGINFOD].nr;
+	return !s->tables[SOURCE_SYMTAB].nr && !s->tables[SOURCE_DEBUG_FILE].nr &&
+	       !s->tables[SOURCE_DEBUG_DATA].nr && !s->tables[SOURCE_DEBUGINFOD].nr;
 }
 
 /* ---- finding ---- */
@@ -426,7 +444,10 @@ bool symbols_find(struct symbols *symbols, uint64_t file_offset, struct symbol *
 		return false;
 	named = find_match(symbols, found.vaddr, &match, &source);
 	fde = find_fde(symbols, found.vaddr);
-	/* a symbol without a size names what follows it, but no function that an FDE starts in between */
+	/*
+	 * a symbol without a size names what follows it, but no function that an FDE starts in
+	 * between
+	 */
 	if (named && !match.has_size && fde && fde->start > match.start)
 		named = false;
 	found.has_function = true;

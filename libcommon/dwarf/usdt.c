@@ -6,7 +6,7 @@
 #include "base/array.h"
 
 #define NT_STAPSDT 3
-#define OWNER "stapsdt"
+#define OWNER      "stapsdt"
 
 /* the note's three addresses, and then its three strings */
 struct note_addresses {
@@ -27,19 +27,21 @@ static const char *next_string(const char **at, const char *end)
 /* A probe is in code, and its semaphore, which the kernel increments, among data. */
 static bool find_in(const struct elf_file *file, uint64_t vaddr, bool data, uint64_t *offset)
 {
-	const struct elf_segment *s = elf_file_offset_of(file, vaddr, offset) ? elf_file_segment_at(file, *offset) : NULL;
+	const struct elf_segment *s =
+		elf_file_offset_of(file, vaddr, offset) ? elf_file_segment_at(file, *offset) : NULL;
 
 	return s && (data ? s->writable && !s->executable : s->executable);
 }
 
 /*
- * base: of .stapsdt.base now; prelink moves all, and leaves the notes as they were. False: it does not
- * parse
+ * base: of .stapsdt.base now; prelink moves all, and leaves the notes as they were. False: it does
+ * not parse
  */
-static bool parse_note(const struct elf_file *file, uint64_t base, const uint8_t *bytes, size_t size,
-		       struct usdt_probe *probe)
+static bool parse_note(const struct elf_file *file, uint64_t base, const uint8_t *bytes,
+		       size_t size, struct usdt_probe *probe)
 {
-	const char *at = (const char *)bytes + sizeof(struct note_addresses), *end = (const char *)bytes + size;
+	const char *at = (const char *)bytes + sizeof(struct note_addresses),
+		   *end = (const char *)bytes + size;
 	struct note_addresses addresses;
 	uint64_t moved;
 
@@ -53,12 +55,14 @@ static bool parse_note(const struct elf_file *file, uint64_t base, const uint8_t
 	if (!probe->arguments)
 		probe->arguments = "";
 	probe->semaphore_offset = 0;
-	return probe->name && find_in(file, addresses.location + moved, false, &probe->file_offset) &&
-	       (!addresses.semaphore || find_in(file, addresses.semaphore + moved, true, &probe->semaphore_offset));
+	return probe->name &&
+	       find_in(file, addresses.location + moved, false, &probe->file_offset) &&
+	       (!addresses.semaphore ||
+		find_in(file, addresses.semaphore + moved, true, &probe->semaphore_offset));
 }
 
-static int read_notes(struct elf_file *file, uint64_t base, Elf_Data *data, struct usdt_probe **probes,
-		      size_t *nr, size_t *room)
+static int read_notes(struct elf_file *file, uint64_t base, Elf_Data *data,
+		      struct usdt_probe **probes, size_t *nr, size_t *room)
 {
 	size_t at = 0, next, name, desc;
 	GElf_Nhdr note;

@@ -12,14 +12,16 @@
 #include "dwarf/elf_file.h"
 
 struct usdt_probe {
-	const char *provider, *name, *arguments;	/* in the file's bytes, valid until elf_file_close() */
-	uint64_t file_offset;		/* of the nop */
-	uint64_t semaphore_offset;	/* in the file, of a counter that must not be 0 for the probe to be reached; 0: none */
+	/* in the file's bytes, valid until elf_file_close() */
+	const char *provider, *name, *arguments;
+	uint64_t file_offset; /* of the nop */
+	/* in the file, of a counter that must not be 0 for the probe to be reached; 0: none */
+	uint64_t semaphore_offset;
 };
 
 /*
- * All probes of the file, in the order of their notes, some at several places: a malloc()ed array. A note
- * that does not parse is left out. 0, -EFBIG (elf_file_table()) or -ENOMEM
+ * All probes of the file, in the order of their notes, some at several places: a malloc()ed array.
+ * A note that does not parse is left out. 0, -EFBIG (elf_file_table()) or -ENOMEM
  */
 int usdt_read(struct elf_file *file, struct usdt_probe **probes, size_t *nr);
 

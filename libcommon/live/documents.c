@@ -27,7 +27,8 @@ static void drop_group(struct documents *d)
 static void bound(struct documents *d, uint64_t now_ns)
 {
 	while (group_end(d, d->first) < d->nr &&
-	       (d->bytes > d->max_bytes || now_ns - d->all[group_end(d, d->first) - 1].ns > d->keep_ns))
+	       (d->bytes > d->max_bytes ||
+		now_ns - d->all[group_end(d, d->first) - 1].ns > d->keep_ns))
 		drop_group(d);
 	if (d->first > d->nr / 2) {
 		d->nr -= d->first;
@@ -45,7 +46,11 @@ int documents_add(struct documents *d, char *text, size_t bytes, bool begins, ui
 		return -ENOMEM;
 	}
 	d->all[d->nr++] = (struct document){
-		.number = d->next++, .ns = now_ns, .begins = begins || is_first, .bytes = bytes, .text = text,
+		.number = d->next++,
+		.ns = now_ns,
+		.begins = begins || is_first,
+		.bytes = bytes,
+		.text = text,
 	};
 	d->bytes += bytes;
 	bound(d, now_ns);

@@ -10,14 +10,14 @@
 #include "base/order.h"
 
 struct kept_stack {
-	struct stack_entry entry;	/* its value: since the start */
+	struct stack_entry entry; /* its value: since the start */
 	struct stack_entry waker;
 	UT_hash_handle hh;
 	size_t bytes;
-	size_t refs;			/* the history's: the hash and cells */
-	size_t parts;			/* that have it, too; then it may outlive the history's refs */
-	struct stack_value sum;		/* for history_take() */
-	uint64_t round;			/* of which call the sum is */
+	size_t refs;            /* the history's: the hash and cells */
+	size_t parts;           /* that have it, too; then it may outlive the history's refs */
+	struct stack_value sum; /* for history_take() */
+	uint64_t round;         /* of which call the sum is */
 };
 
 /* a stack's value in an interval */
@@ -40,7 +40,10 @@ struct history {
 	uint64_t from_ns, until_ns, round;
 	size_t bytes, of_intervals, max_bytes;
 	/* the sums of the coldest stacks */
-	struct { struct stack_frames frames; uint64_t frame; } mark;
+	struct {
+		struct stack_frames frames;
+		uint64_t frame;
+	} mark;
 };
 
 struct history *history_new(const struct measure *measure, uint64_t began_ns, size_t max_bytes)
@@ -110,7 +113,8 @@ static void unlist(struct history *h, struct kept_stack *stack)
 
 static int copy_all_frames(struct kept_stack *stack, const struct stack_entry *entry)
 {
-	const struct stack_frames **frames[] = { &stack->entry.user, &stack->entry.kernel, &stack->waker.user, &stack->waker.kernel };
+	const struct stack_frames **frames[] = { &stack->entry.user, &stack->entry.kernel,
+						 &stack->waker.user, &stack->waker.kernel };
 	int error = 0;
 
 	stack->entry.user = entry->user;
@@ -204,13 +208,15 @@ static int coldest_first(const void *left, const void *right, void *arg)
 
 static bool is_sum(const struct kept_stack *stack)
 {
-	return stack->entry.user && stack->entry.user->nr == 1 && FRAME_IS_SUMMED(stack->entry.user->frames[0]);
+	return stack->entry.user && stack->entry.user->nr == 1 &&
+	       FRAME_IS_SUMMED(stack->entry.user->frames[0]);
 }
 
 /* Adds the stack's value to the sum of those with its end reason, and forgets the stack. */
 static int sum_up(struct history *h, struct kept_stack *stack)
 {
-	struct stack_entry entry = { .key = { .end = stack->entry.key.end, .comm = "[others]" }, .user = &h->mark.frames };
+	struct stack_entry entry = { .key = { .end = stack->entry.key.end, .comm = "[others]" },
+				     .user = &h->mark.frames };
 	struct kept_stack *sum = keep(h, &entry);
 
 	if (!sum)
@@ -220,7 +226,10 @@ static int sum_up(struct history *h, struct kept_stack *stack)
 	return 0;
 }
 
-/* only those that no interval has: else no memory would be free. What parts have is free when they are */
+/*
+ * only those that no interval has: else no memory would be free. What parts have is free when they
+ * are
+ */
 static int sum_up_coldest(struct history *h)
 {
 	size_t nr = 0, all = HASH_COUNT(h->stacks);
@@ -307,7 +316,8 @@ static int put_all(struct history *h, struct history_part *part, size_t *room)
 	return error;
 }
 
-static int put_interval(struct history *h, struct history_part *part, size_t *room, const struct interval *interval)
+static int put_interval(struct history *h, struct history_part *part, size_t *room,
+			const struct interval *interval)
 {
 	int error = 0;
 
@@ -345,7 +355,8 @@ int history_take(struct history *h, uint64_t last_ns, uint64_t until_ns, struct 
 	size_t room = 0;
 	int error;
 
-	*part = (struct history_part){ .history = h, .until_ns = until_ns ? until_ns : h->until_ns };
+	*part = (struct history_part){ .history = h,
+				       .until_ns = until_ns ? until_ns : h->until_ns };
 	error = last_ns ? put_last(h, part, &room, last_ns) : put_all(h, part, &room);
 	part->entries = calloc(part->nr_stacks + 1, sizeof(*part->entries));
 	if (!part->entries)
@@ -380,7 +391,8 @@ static void show(const struct stack_frames *user, see_frames_fn *see, void *see_
 		see(see_arg, user->frames, user->nr);
 }
 
-void history_each_stack(const struct history *h, const struct history_part *part, see_frames_fn *see, void *see_arg)
+void history_each_stack(const struct history *h, const struct history_part *part,
+			see_frames_fn *see, void *see_arg)
 {
 	for (const struct kept_stack *stack = h->stacks; stack; stack = stack->hh.next) {
 		show(stack->entry.user, see, see_arg);

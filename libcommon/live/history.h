@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What was measured, interval by interval: the stacks of the last intervals, or of all since a start, summed up. It copies the
- * stacks that it is given. Its memory is bounded: old intervals go, and then the coldest stacks become one with a FRAME_SUMMED()
- * for each end reason.
+ * What was measured, interval by interval: the stacks of the last intervals, or of all since a
+ * start, summed up. It copies the stacks that it is given. Its memory is bounded: old intervals go,
+ * and then the coldest stacks become one with a FRAME_SUMMED() for each end reason.
  */
 #ifndef EHPERF_LIVE_HISTORY_H
 #define EHPERF_LIVE_HISTORY_H
@@ -21,7 +21,8 @@ struct history *history_new(const struct measure *measure, uint64_t began_ns, si
 void history_free(struct history *history);
 
 /* Adds what came from the end of the last interval until now. 0 or -ENOMEM */
-int history_add(struct history *history, const struct stack_entry *entries, size_t nr, uint64_t until_ns);
+int history_add(struct history *history, const struct stack_entry *entries, size_t nr,
+		uint64_t until_ns);
 /* Forgets all: the start is the end of the last interval. */
 void history_reset(struct history *history);
 
@@ -29,25 +30,28 @@ struct kept_stack;
 
 /* what was measured in a time */
 struct history_part {
-	struct stack_entry *entries;	/* the caller may change them */
+	struct stack_entry *entries; /* the caller may change them */
 	size_t nr;
 	uint64_t from_ns, until_ns;
 	/* private */
 	struct history *history;
-	struct kept_stack **stacks;	/* of each entry as it was */
+	struct kept_stack **stacks; /* of each entry as it was */
 	size_t nr_stacks;
 };
 
 /*
- * Takes the intervals that ended until until_ns (0: the last one's end), and less than last_ns before; last_ns 0: all, until now. If
- * none is kept, the part's from_ns is its until_ns. 0 or -ENOMEM
+ * Takes the intervals that ended until until_ns (0: the last one's end), and less than last_ns
+ * before; last_ns 0: all, until now. If none is kept, the part's from_ns is its until_ns. 0 or
+ * -ENOMEM
  */
-int history_take(struct history *history, uint64_t last_ns, uint64_t until_ns, struct history_part *part);
+int history_take(struct history *history, uint64_t last_ns, uint64_t until_ns,
+		 struct history_part *part);
 /* {} is allowed */
 void history_part_free(struct history_part *part);
 
 /* Calls see() for each user stack in the history, and in the part. */
-void history_each_stack(const struct history *history, const struct history_part *part, see_frames_fn *see, void *see_arg);
+void history_each_stack(const struct history *history, const struct history_part *part,
+			see_frames_fn *see, void *see_arg);
 
 size_t history_bytes(const struct history *history);
 

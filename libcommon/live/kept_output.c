@@ -12,9 +12,12 @@
 #include "base/child_limits.h"
 
 #define PIPE_BYTES (1 << 20)
-#define AWAIT_MS 100
+#define AWAIT_MS   100
 
-/* While the pipe's bytes are spliced, its lock is held: once FIONREAD says that it is empty, the file has them all. */
+/*
+ * While the pipe's bytes are spliced, its lock is held: once FIONREAD says that it is empty, the
+ * file has them all.
+ */
 static _Noreturn void copy(int from, int to)
 {
 	off_t end = 0, freed = 0, start;
@@ -27,9 +30,9 @@ static _Noreturn void copy(int from, int to)
 		_exit(1);
 	child_drop_rights();
 	while ((nr = splice(0, NULL, 1, &end, PIPE_BYTES, 0))) {
-		if (nr < 0 && read(0, lost, sizeof(lost)) <= 0)	/* no memory is left */
+		if (nr < 0 && read(0, lost, sizeof(lost)) <= 0) /* no memory is left */
 			break;
-		start = (end / KEPT_BYTES - 1) * KEPT_BYTES;	/* a page goes as a whole only */
+		start = (end / KEPT_BYTES - 1) * KEPT_BYTES; /* a page goes as a whole only */
 		if (start <= freed)
 			continue;
 		fallocate(1, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, freed, start - freed);
@@ -47,7 +50,8 @@ int kept_output_begin(struct kept_output *kept)
 	if (kept->file < 0 || pipe2(ends, O_CLOEXEC))
 		return -errno;
 	kept->pipe = ends[1];
-	fcntl(kept->pipe, F_SETPIPE_SZ, PIPE_BYTES);	/* so that the writer seldom waits for the child */
+	/* so that the writer seldom waits for the child */
+	fcntl(kept->pipe, F_SETPIPE_SZ, PIPE_BYTES);
 	child = fork();
 	if (!child)
 		copy(ends[0], kept->file);

@@ -10,14 +10,17 @@
 #include "base/array.h"
 
 const char *const lane_names[NR_LANE_STATES] = {
-	[LANE_RUNNING] = "Running", [LANE_WAITING] = "Waiting", [LANE_BLOCKED] = "Blocked", [LANE_LOST] = "Lost",
+	[LANE_RUNNING] = "Running",
+	[LANE_WAITING] = "Waiting",
+	[LANE_BLOCKED] = "Blocked",
+	[LANE_LOST] = "Lost",
 };
 
 struct lane {
 	struct lane_thread thread;
 	struct lane_piece *pieces;
 	size_t nr, room;
-	uint32_t seen;		/* the slices before this one were, by lanes_visit_new() */
+	uint32_t seen; /* the slices before this one were, by lanes_visit_new() */
 	UT_hash_handle hh;
 };
 
@@ -25,8 +28,11 @@ struct lanes {
 	uint64_t from_ns;
 	struct lane *by_id;
 	size_t bytes, max_bytes;
-	uint32_t oldest, newest;	/* slices */
-	uint32_t refused;		/* the lane at which lanes_visit_new() begins, because it was refused; 0: at the first one */
+	uint32_t oldest, newest; /* slices */
+	/*
+	 * the lane at which lanes_visit_new() begins, because it was refused; 0: at the first one
+	 */
+	uint32_t refused;
 };
 
 struct lanes *lanes_new(uint64_t from_ns, size_t max_bytes)
@@ -112,10 +118,14 @@ static void bound(struct lanes *lanes)
 
 static bool are_alike(const struct lane_piece *left, const struct lane_piece *right)
 {
-	return left->first + left->nr == right->first && !memcmp(left->ns, right->ns, sizeof(left->ns));
+	return left->first + left->nr == right->first &&
+	       !memcmp(left->ns, right->ns, sizeof(left->ns));
 }
 
-/* Appends slices; the two pieces before them do not change any more, and become one if they are alike. 0 or -ENOMEM */
+/*
+ * Appends slices; the two pieces before them do not change any more, and become one if they are
+ * alike. 0 or -ENOMEM
+ */
 static int append(struct lanes *lanes, struct lane *lane, struct lane_piece piece)
 {
 	size_t room = lane->room;
@@ -132,7 +142,8 @@ static int append(struct lanes *lanes, struct lane *lane, struct lane_piece piec
 }
 
 /* Adds a time in one slice, which is the lane's last one or a new one. */
-static int add_to_slice(struct lanes *lanes, struct lane *lane, uint32_t slice, enum lane_state state, uint32_t ns)
+static int add_to_slice(struct lanes *lanes, struct lane *lane, uint32_t slice,
+			enum lane_state state, uint32_t ns)
 {
 	struct lane_piece *last = lane->nr ? &lane->pieces[lane->nr - 1] : NULL;
 	struct lane_piece new = { .first = slice, .nr = 1 };
@@ -149,7 +160,8 @@ static int add_to_slice(struct lanes *lanes, struct lane *lane, uint32_t slice, 
 	return append(lanes, lane, new);
 }
 
-static int add_slices(struct lanes *lanes, struct lane *lane, uint32_t from, uint32_t to, enum lane_state state)
+static int add_slices(struct lanes *lanes, struct lane *lane, uint32_t from, uint32_t to,
+		      enum lane_state state)
 {
 	struct lane_piece piece = { .first = from, .nr = to - from };
 
@@ -174,9 +186,11 @@ static struct lane *lane_of(struct lanes *lanes, const struct lane_thread *threa
 	return lane;
 }
 
-int lanes_add(struct lanes *lanes, const struct lane_thread *thread, enum lane_state state, uint64_t from_ns, uint64_t to_ns)
+int lanes_add(struct lanes *lanes, const struct lane_thread *thread, enum lane_state state,
+	      uint64_t from_ns, uint64_t to_ns)
 {
-	uint64_t from = from_ns > lanes->from_ns ? from_ns - lanes->from_ns : 0, to = to_ns > lanes->from_ns ? to_ns - lanes->from_ns : 0;
+	uint64_t from = from_ns > lanes->from_ns ? from_ns - lanes->from_ns : 0,
+		 to = to_ns > lanes->from_ns ? to_ns - lanes->from_ns : 0;
 	uint32_t first = from / LANE_SLICE_NS, last = to / LANE_SLICE_NS;
 	struct lane *lane;
 	int error;
@@ -189,9 +203,12 @@ int lanes_add(struct lanes *lanes, const struct lane_thread *thread, enum lane_s
 	if (first == last) {
 		error = add_to_slice(lanes, lane, first, state, to - from);
 	} else {
-		error = from % LANE_SLICE_NS ? add_to_slice(lanes, lane, first, state, LANE_SLICE_NS - from % LANE_SLICE_NS) : 0;
+		error = from % LANE_SLICE_NS ? add_to_slice(lanes, lane, first, state,
+							    LANE_SLICE_NS - from % LANE_SLICE_NS)
+					     : 0;
 		if (!error)
-			error = add_slices(lanes, lane, first + (from % LANE_SLICE_NS > 0), last, state);
+			error = add_slices(lanes, lane, first + (from % LANE_SLICE_NS > 0), last,
+					   state);
 		if (!error && to % LANE_SLICE_NS)
 			error = add_to_slice(lanes, lane, last, state, to % LANE_SLICE_NS);
 	}
@@ -204,15 +221,18 @@ int lanes_add(struct lanes *lanes, const struct lane_thread *thread, enum lane_s
 /* ---- drawing ---- */
 
 /* False: nothing of the lane is in the cells. */
-static bool sum_up(const struct lane *lane, uint64_t from, uint64_t per_cell, size_t nr, struct lane_time *cells)
+static bool sum_up(const struct lane *lane, uint64_t from, uint64_t per_cell, size_t nr,
+		   struct lane_time *cells)
 {
 	uint64_t to = from + per_cell * nr;
 	bool any = false;
 
 	memset(cells, 0, nr * sizeof(*cells));
-	for (size_t i = lane->nr; i-- > 0 && lane->pieces[i].first + (uint64_t)lane->pieces[i].nr > from;) {
+	for (size_t i = lane->nr;
+	     i-- > 0 && lane->pieces[i].first + (uint64_t)lane->pieces[i].nr > from;) {
 		const struct lane_piece *piece = &lane->pieces[i];
-		uint64_t begin = piece->first > from ? piece->first : from, end = piece->first + (uint64_t)piece->nr;
+		uint64_t begin = piece->first > from ? piece->first : from,
+			 end = piece->first + (uint64_t)piece->nr;
 
 		end = end < to ? end : to;
 		while (begin < end) {
@@ -235,19 +255,25 @@ static uint64_t slice_at(const struct lanes *lanes, uint64_t ns)
 }
 
 int lanes_visit(const struct lanes *lanes, uint64_t from_ns, uint64_t to_ns,
-		int (*see)(void *arg, const struct lane_thread *thread, const struct lane_time *time), void *arg)
+		int (*see)(void *arg, const struct lane_thread *thread,
+			   const struct lane_time *time),
+		void *arg)
 {
 	uint64_t from = slice_at(lanes, from_ns), nr = slice_at(lanes, to_ns) - from;
 	struct lane_time time;
 	int error = 0;
 
-	for (const struct lane *lane = nr ? lanes->by_id : NULL; lane && !error; lane = lane->hh.next)
+	for (const struct lane *lane = nr ? lanes->by_id : NULL; lane && !error;
+	     lane = lane->hh.next)
 		if (sum_up(lane, from, nr, 1, &time))
 			error = see(arg, &lane->thread, &time);
 	return error;
 }
 
-/* the first slice of the lane that may get more: its last one, unless the thread has done nothing for a second */
+/*
+ * the first slice of the lane that may get more: its last one, unless the thread has done nothing
+ * for a second
+ */
 static uint32_t end_of(const struct lanes *lanes, const struct lane *lane)
 {
 	uint32_t end = lane->pieces[lane->nr - 1].first + lane->pieces[lane->nr - 1].nr;
@@ -263,7 +289,8 @@ static struct lane_piece *new_pieces(const struct lane *lane, uint32_t end, size
 	*nr = 0;
 	for (size_t i = 0; pieces && i < lane->nr; i++) {
 		const struct lane_piece *piece = &lane->pieces[i];
-		uint32_t from = piece->first > lane->seen ? piece->first : lane->seen, to = piece->first + piece->nr;
+		uint32_t from = piece->first > lane->seen ? piece->first : lane->seen,
+			 to = piece->first + piece->nr;
 
 		to = to < end ? to : end;
 		if (from >= to)
@@ -275,7 +302,9 @@ static struct lane_piece *new_pieces(const struct lane *lane, uint32_t end, size
 	return pieces;
 }
 
-int lanes_visit_new(struct lanes *lanes, int (*see)(void *arg, const struct lane_thread *thread, const struct lane_piece *pieces, size_t nr),
+int lanes_visit_new(struct lanes *lanes,
+		    int (*see)(void *arg, const struct lane_thread *thread,
+			       const struct lane_piece *pieces, size_t nr),
 		    void *arg)
 {
 	size_t nr_lanes = HASH_COUNT(lanes->by_id);
@@ -306,7 +335,8 @@ int lanes_visit_new(struct lanes *lanes, int (*see)(void *arg, const struct lane
 	return error;
 }
 
-void lanes_cells(const struct lanes *lanes, uint32_t id, uint64_t from_ns, uint64_t cell_ns, size_t nr, struct lane_time *cells)
+void lanes_cells(const struct lanes *lanes, uint32_t id, uint64_t from_ns, uint64_t cell_ns,
+		 size_t nr, struct lane_time *cells)
 {
 	static const struct lane none;
 	const struct lane *lane;

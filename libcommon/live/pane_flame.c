@@ -9,9 +9,9 @@
 #include "report/flame_layout.h"
 
 struct cell {
-	uint32_t node, nr;	/* as in struct flame_box */
+	uint32_t node, nr; /* as in struct flame_box */
 	uint32_t depth;
-	int from, to;		/* columns */
+	int from, to; /* columns */
 };
 
 static uint64_t id_of_cell(const struct panes *p, const struct cell *cell)
@@ -72,10 +72,12 @@ static void lay_out(struct panes *p)
 	add_callers(p, zoom, zoomed->depth);
 	for (size_t i = 0; i < nr; i++) {
 		const struct flame_box *box = &boxes[i];
-		double from = (box->x - zoomed->x) / zoomed->width, to = from + box->width / zoomed->width;
+		double from = (box->x - zoomed->x) / zoomed->width,
+		       to = from + box->width / zoomed->width;
 
 		if (box->depth >= zoomed->depth && from > -1e-9 && to < 1 + 1e-9)
-			add_cell(p, (struct cell){ box->node, box->nr, box->depth, lround(from * columns), lround(to * columns) });
+			add_cell(p, (struct cell){ box->node, box->nr, box->depth,
+						   lround(from * columns), lround(to * columns) });
 	}
 	qsort(p->flame.cells, p->flame.nr_cells, sizeof(*p->flame.cells), by_place);
 	free(boxes);
@@ -98,8 +100,11 @@ static const struct cell *selected_cell(const struct panes *p)
 
 static void draw_cell(struct panes *p, const struct cell *cell, int shade, bool selected)
 {
-	int line = p->area.line + cell->depth - p->flame.top, from = cell->from, columns = cell->to - cell->from;
-	enum terminal_style style = STYLE_FRAME + (cell->nr > 1 ? KIND_LEFT_OUT : picture_kind(&p->picture, cell->node));
+	int line = p->area.line + cell->depth - p->flame.top, from = cell->from,
+	    columns = cell->to - cell->from;
+	enum terminal_style style =
+		STYLE_FRAME +
+		(cell->nr > 1 ? KIND_LEFT_OUT : picture_kind(&p->picture, cell->node));
 	char many[32];
 	const char *name = picture_name(&p->picture, cell->node);
 
@@ -113,7 +118,8 @@ static void draw_cell(struct panes *p, const struct cell *cell, int shade, bool 
 		terminal_put(line, from++, 1, STYLE_PLAIN, 0, "|");
 		columns--;
 	}
-	terminal_put(line, from, columns, selected ? STYLE_SELECTED : style, shade, columns > 2 ? name : "");
+	terminal_put(line, from, columns, selected ? STYLE_SELECTED : style, shade,
+		     columns > 2 ? name : "");
 }
 
 static void draw(struct panes *p)
@@ -130,7 +136,8 @@ static void draw(struct panes *p)
 	for (size_t i = 0; i < p->flame.nr_cells; i++) {
 		const struct cell *cell = &p->flame.cells[i];
 
-		shade = i && p->flame.cells[i - 1].depth == cell->depth ? !shade : (int)(cell->depth & 1);
+		shade = i && p->flame.cells[i - 1].depth == cell->depth ? !shade
+									: (int)(cell->depth & 1);
 		if (cell->depth >= p->flame.top && cell->depth < p->flame.top + lines)
 			draw_cell(p, cell, shade, cell == selected);
 	}
@@ -142,11 +149,15 @@ static void select_cell(struct panes *p, const struct cell *cell)
 		p->flame.selected = id_of_cell(p, cell);
 }
 
-/* the cell of this depth that is next to a column: in it, before it or after it; NULL: there is none */
+/*
+ * the cell of this depth that is next to a column: in it, before it or after it; NULL: there is
+ * none
+ */
 static const struct cell *cell_at(const struct panes *p, uint32_t depth, int from, int to)
 {
 	for (size_t i = 0; i < p->flame.nr_cells; i++)
-		if (p->flame.cells[i].depth == depth && p->flame.cells[i].from < to && p->flame.cells[i].to > from)
+		if (p->flame.cells[i].depth == depth && p->flame.cells[i].from < to &&
+		    p->flame.cells[i].to > from)
 			return &p->flame.cells[i];
 	return NULL;
 }
@@ -246,7 +257,9 @@ static void next_match(struct panes *p, int direction)
 	size_t from = at ? at - p->flame.cells : 0;
 
 	for (size_t i = 1; i <= p->flame.nr_cells; i++) {
-		const struct cell *cell = &p->flame.cells[(direction > 0 ? from + i : from + p->flame.nr_cells - i) % p->flame.nr_cells];
+		const struct cell *cell =
+			&p->flame.cells[(direction > 0 ? from + i : from + p->flame.nr_cells - i) %
+					p->flame.nr_cells];
 
 		if (cell->nr == 1 && picture_matches(&p->picture, cell->node)) {
 			select_cell(p, cell);
@@ -257,7 +270,8 @@ static void next_match(struct panes *p, int direction)
 
 static void click(struct panes *p, int line, int column)
 {
-	const struct cell *cell = cell_at(p, line - p->area.line + p->flame.top, column, column + 1);
+	const struct cell *cell =
+		cell_at(p, line - p->area.line + p->flame.top, column, column + 1);
 
 	if (cell && p->flame.selected == id_of_cell(p, cell))
 		zoom_in(p, cell);
@@ -286,10 +300,18 @@ static void say(const struct panes *p, char *text, size_t bytes)
 		return;
 	}
 	snprintf(text + at, bytes - at, "%.1f %%, %s: %s", 100 * pane_share(p, cell->node),
-		 measure_say(p->shown->summary.measure, llround(p->picture.totals[cell->node][FLAME_NOW])).text,
+		 measure_say(p->shown->summary.measure,
+			     llround(p->picture.totals[cell->node][FLAME_NOW]))
+			 .text,
 		 picture_name(&p->picture, cell->node));
 }
 
 const struct pane_kind flame_pane = {
-	.key = 'f', .prepare = prepare, .draw = draw, .say = say, .key_pressed = key_pressed, .next_match = next_match, .click = click,
+	.key = 'f',
+	.prepare = prepare,
+	.draw = draw,
+	.say = say,
+	.key_pressed = key_pressed,
+	.next_match = next_match,
+	.click = click,
 };

@@ -11,7 +11,7 @@
 #include "report/escape.h"
 
 struct process_row {
-	const struct stack_entry *entry;	/* one of its stacks */
+	const struct stack_entry *entry; /* one of its stacks */
 	uint64_t value;
 };
 
@@ -46,7 +46,8 @@ static int list_processes(struct panes *p)
 	rows = p->processes.rows;
 	p->processes.sum = 0;
 	for (size_t i = 0; i < p->shown->nr; i++) {
-		rows[i] = (struct process_row){ &p->shown->entries[i], measure->value(&p->shown->entries[i].value) };
+		rows[i] = (struct process_row){ &p->shown->entries[i],
+						measure->value(&p->shown->entries[i].value) };
 		p->processes.sum += rows[i].value;
 	}
 	qsort(rows, p->shown->nr, sizeof(*rows), by_process);
@@ -61,11 +62,15 @@ static int list_processes(struct panes *p)
 	return 0;
 }
 
-/* "PID COMMAND LINE", escaped, or the name of a thread if there is none; the caller frees it. NULL: no memory */
+/*
+ * "PID COMMAND LINE", escaped, or the name of a thread if there is none; the caller frees it. NULL:
+ * no memory
+ */
 static char *name_of_process(const struct panes *p, size_t row)
 {
 	const struct stack_entry *entry = p->processes.rows[row].entry;
-	const struct process_note *note = process_notes_find(p->shown->writer.processes, entry->key.pid);
+	const struct process_note *note =
+		process_notes_find(p->shown->writer.processes, entry->key.pid);
 	char *name = NULL;
 	size_t bytes;
 	FILE *out = open_memstream(&name, &bytes);
@@ -100,7 +105,8 @@ static void draw(struct panes *p)
 {
 	char head[128];
 
-	snprintf(head, sizeof(head), "     %% %12.12s      PID  command", measure_unit(p->shown->summary.measure));
+	snprintf(head, sizeof(head), "     %% %12.12s      PID  command",
+		 measure_unit(p->shown->summary.measure));
 	pane_draw_rows(p, head, draw_process);
 }
 
@@ -132,10 +138,17 @@ static size_t nr_processes(const struct panes *p)
 
 static void say(const struct panes *p, char *text, size_t bytes)
 {
-	snprintf(text, bytes, "%s. Enter shows only this process", counted(p->processes.nr, "processes").text);
+	snprintf(text, bytes, "%s. Enter shows only this process",
+		 counted(p->processes.nr, "processes").text);
 }
 
 const struct pane_kind processes_pane = {
-	.key = 'P', .prepare = prepare, .draw = draw, .say = say, .key_pressed = key_pressed,
-	.nr = nr_processes, .id = id_of_process, .matches = process_matches,
+	.key = 'P',
+	.prepare = prepare,
+	.draw = draw,
+	.say = say,
+	.key_pressed = key_pressed,
+	.nr = nr_processes,
+	.id = id_of_process,
+	.matches = process_matches,
 };

@@ -32,12 +32,15 @@ static const char *thread_of(const struct panes *p, const struct merged_text *te
 static char *callers_in_line(const struct panes *p, const struct merged_text *text)
 {
 	char *line = NULL;
-	size_t bytes, leaf, room = p->area.columns * 4, first = stack_functions_first(&p->picture.functions, text->pieces, text->nr);
+	size_t bytes, leaf,
+		room = p->area.columns * 4,
+		first = stack_functions_first(&p->picture.functions, text->pieces, text->nr);
 	FILE *out = open_memstream(&line, &bytes);
 
 	if (!out)
 		return NULL;
-	leaf = stack_functions_leaf(&p->picture.functions, text->pieces + first, text->nr - 1 - first);
+	leaf = stack_functions_leaf(&p->picture.functions, text->pieces + first,
+				    text->nr - 1 - first);
 	if (leaf < text->nr - 1 - first)
 		first += leaf;
 	for (size_t i = first; i + 1 < text->nr && ftell(out) < (long)room; i++)
@@ -53,7 +56,8 @@ static void draw_stack_row(const struct panes *p, size_t row, int line)
 	char *callers = callers_in_line(p, text);
 	char head[48];
 
-	snprintf(head, sizeof(head), "%6.1f %12" PRIu64 "  ", percent_of(text->value, p->picture.sum),
+	snprintf(head, sizeof(head), "%6.1f %12" PRIu64 "  ",
+		 percent_of(text->value, p->picture.sum),
 		 measure_in_text(p->shown->summary.measure, text->value));
 	terminal_put(line, 0, columns, style, 0, head);
 	terminal_put(line, 21, thread, style, 0, thread_of(p, text));
@@ -76,18 +80,22 @@ static void draw_opened_stack(struct panes *p)
 	char head[512];
 
 	if (!text) {
-		terminal_put(p->area.line, 0, p->area.columns, STYLE_DIM, 0, "(this stack did not occur in this time)");
+		terminal_put(p->area.line, 0, p->area.columns, STYLE_DIM, 0,
+			     "(this stack did not occur in this time)");
 		return;
 	}
-	snprintf(head, sizeof(head), "%s, %.1f %% of all", measure_say(p->shown->summary.measure, text->value).text,
+	snprintf(head, sizeof(head), "%s, %.1f %% of all",
+		 measure_say(p->shown->summary.measure, text->value).text,
 		 percent_of(text->value, p->picture.sum));
 	terminal_put(p->area.line, 0, p->area.columns, STYLE_HEAD, 0, head);
 	if (p->stacks.top >= text->nr)
 		p->stacks.top = text->nr - 1;
-	for (uint32_t i = p->stacks.top; i < text->nr && i - p->stacks.top + 1 < (uint32_t)p->area.lines; i++)
+	for (uint32_t i = p->stacks.top;
+	     i < text->nr && i - p->stacks.top + 1 < (uint32_t)p->area.lines; i++)
 		terminal_put(p->area.line + 1 + i - p->stacks.top, 2, p->area.columns - 2,
-			     p->picture.lines && p->picture.lines[text->pieces[i]] ? STYLE_MATCH : STYLE_PLAIN, 0,
-			     line_of(p, text->pieces[i]));
+			     p->picture.lines && p->picture.lines[text->pieces[i]] ? STYLE_MATCH
+										   : STYLE_PLAIN,
+			     0, line_of(p, text->pieces[i]));
 }
 
 static void draw(struct panes *p)
@@ -98,7 +106,8 @@ static void draw(struct panes *p)
 		draw_opened_stack(p);
 		return;
 	}
-	snprintf(head, sizeof(head), "     %% %12.12s  thread, and the stack from the leaf on", measure_unit(p->shown->summary.measure));
+	snprintf(head, sizeof(head), "     %% %12.12s  thread, and the stack from the leaf on",
+		 measure_unit(p->shown->summary.measure));
 	pane_draw_rows(p, head, draw_stack_row);
 }
 
@@ -125,7 +134,8 @@ static void key_pressed(struct panes *p, struct terminal_key key)
 	else if (key.special && key.key == KEY_NPAGE)
 		p->stacks.top += p->area.lines;
 	else if (key.special && key.key == KEY_PPAGE)
-		p->stacks.top -= p->stacks.top < (size_t)p->area.lines ? p->stacks.top : (size_t)p->area.lines;
+		p->stacks.top -= p->stacks.top < (size_t)p->area.lines ? p->stacks.top
+								       : (size_t)p->area.lines;
 	else if (key.special && key.key == KEY_HOME)
 		p->stacks.top = 0;
 }
@@ -136,6 +146,11 @@ static size_t nr_stacks(const struct panes *p)
 }
 
 const struct pane_kind stacks_pane = {
-	.key = 'l', .prepare = pane_need_texts, .draw = draw, .key_pressed = key_pressed,
-	.nr = nr_stacks, .id = id_of_text, .matches = stack_matches,
+	.key = 'l',
+	.prepare = pane_need_texts,
+	.draw = draw,
+	.key_pressed = key_pressed,
+	.nr = nr_stacks,
+	.id = id_of_text,
+	.matches = stack_matches,
 };

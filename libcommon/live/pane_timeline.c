@@ -11,14 +11,15 @@
 #include "report/escape.h"
 
 /* how much time a cell of the timeline stands for */
-static const uint64_t cells_ns[] = { 25000000, 50000000, 100000000, 250000000, 500000000, 1000000000, 2500000000, 5000000000, 10000000000 };
+static const uint64_t cells_ns[] = { 25000000,   50000000,   100000000,  250000000,  500000000,
+				     1000000000, 2500000000, 5000000000, 10000000000 };
 #define NR_CELLS (sizeof(cells_ns) / sizeof(cells_ns[0]))
 _Static_assert(FIRST_CELL < NR_CELLS, "cells_ns");
-#define SCALE_CELLS 10		/* from one label to the next */
+#define SCALE_CELLS 10 /* from one label to the next */
 
 struct lane_row {
 	struct lane_thread thread;
-	struct lane_time time;	/* in what is shown */
+	struct lane_time time; /* in what is shown */
 };
 
 /* what is drawn of it: so many cells, each of which begins at a multiple of its time */
@@ -36,7 +37,8 @@ static int columns_of_name(const struct panes *p)
 static struct span span_of(const struct panes *p)
 {
 	uint64_t began_ns = lanes_from(p->shown->lanes), cell_ns = cells_ns[p->timeline.cell];
-	uint64_t all = p->shown->until_ns > began_ns ? (p->shown->until_ns - began_ns) / cell_ns : 0;
+	uint64_t all =
+		p->shown->until_ns > began_ns ? (p->shown->until_ns - began_ns) / cell_ns : 0;
 	uint64_t room = p->area.columns - columns_of_name(p), nr = all < room ? all : room;
 
 	return (struct span){ began_ns + (all - nr) * cell_ns, cell_ns, nr };
@@ -91,7 +93,8 @@ static int add_lane(void *arg, const struct lane_thread *thread, const struct la
 	struct panes *p = threads->panes;
 	uint64_t id = thread_id(thread->pid, thread->tid);
 
-	if (!threads->all && (!threads->nr || !bsearch(&id, threads->ids, threads->nr, sizeof(id), order_numbers)))
+	if (!threads->all &&
+	    (!threads->nr || !bsearch(&id, threads->ids, threads->nr, sizeof(id), order_numbers)))
 		return 0;
 	if (array_reserve(&p->timeline.rows, &p->timeline.room, p->timeline.nr + 1))
 		return -ENOMEM;
@@ -112,10 +115,12 @@ static int prepare(struct panes *p)
 
 	p->timeline.nr = 0;
 	if (!error)
-		error = lanes_visit(p->shown->lanes, span.from_ns, span.from_ns + span.nr * span.cell_ns, add_lane, &threads);
+		error = lanes_visit(p->shown->lanes, span.from_ns,
+				    span.from_ns + span.nr * span.cell_ns, add_lane, &threads);
 	free(threads.ids);
 	if (p->timeline.nr)
-		qsort(p->timeline.rows, p->timeline.nr, sizeof(p->timeline.rows[0]), most_active_first);
+		qsort(p->timeline.rows, p->timeline.nr, sizeof(p->timeline.rows[0]),
+		      most_active_first);
 	return error;
 }
 
@@ -144,7 +149,10 @@ static bool lane_matches(const struct panes *p, size_t row)
 	return pane_matches(p, name_of_lane, row);
 }
 
-/* What takes most of a cell is its state; but what was lost is always seen. NR_LANE_STATES: nothing is known */
+/*
+ * What takes most of a cell is its state; but what was lost is always seen. NR_LANE_STATES: nothing
+ * is known
+ */
 static enum lane_state state_of_cell(const struct lane_time *cell)
 {
 	enum lane_state most = LANE_LOST;
@@ -155,7 +163,8 @@ static enum lane_state state_of_cell(const struct lane_time *cell)
 	return cell->ns[most] ? most : NR_LANE_STATES;
 }
 
-static void draw_lane(const struct panes *p, size_t row, int line, const struct span *span, struct lane_time *cells)
+static void draw_lane(const struct panes *p, size_t row, int line, const struct span *span,
+		      struct lane_time *cells)
 {
 	enum terminal_style style = pane_row_style(p, row, lane_matches(p, row));
 	int of_name = columns_of_name(p);
@@ -163,12 +172,14 @@ static void draw_lane(const struct panes *p, size_t row, int line, const struct 
 
 	terminal_put(line, 0, of_name - 1, style, 0, name ? name : "");
 	free(name);
-	lanes_cells(p->shown->lanes, p->timeline.rows[row].thread.id, span->from_ns, span->cell_ns, span->nr, cells);
+	lanes_cells(p->shown->lanes, p->timeline.rows[row].thread.id, span->from_ns, span->cell_ns,
+		    span->nr, cells);
 	for (size_t i = 0; i < span->nr; i++) {
 		enum lane_state state = state_of_cell(&cells[i]);
 
 		if (state < NR_LANE_STATES)
-			terminal_put(line, of_name + i, 1, STYLE_LANE + state, 0, (char[]){ lane_names[state][0], 0 });
+			terminal_put(line, of_name + i, 1, STYLE_LANE + state, 0,
+				     (char[]){ lane_names[state][0], 0 });
 	}
 }
 
@@ -179,10 +190,12 @@ static void draw_scale(const struct panes *p, const struct span *span)
 	char label[32];
 
 	terminal_put(p->area.line, 0, p->area.columns, STYLE_DIM, 0, "thread");
-	for (size_t i = (SCALE_CELLS - first % SCALE_CELLS) % SCALE_CELLS; i < span->nr; i += SCALE_CELLS) {
+	for (size_t i = (SCALE_CELLS - first % SCALE_CELLS) % SCALE_CELLS; i < span->nr;
+	     i += SCALE_CELLS) {
 		snprintf(label, sizeof(label), "|%.10g s", (first + i) * span->cell_ns / 1e9);
 		if (i + strlen(label) <= span->nr)
-			terminal_put(p->area.line, columns_of_name(p) + i, SCALE_CELLS, STYLE_DIM, 0, label);
+			terminal_put(p->area.line, columns_of_name(p) + i, SCALE_CELLS, STYLE_DIM,
+				     0, label);
 	}
 }
 
@@ -213,7 +226,8 @@ static void say(const struct panes *p, char *text, size_t bytes)
 		fprintf(out, "%s:", name ? name : "");
 	for (enum lane_state state = 0; out && state < NR_LANE_STATES; state++)
 		if (state < LANE_LOST || time->ns[state])
-			fprintf(out, "%s %.1f %% %s", state ? "," : "", percent_of(time->ns[state], all), lane_names[state]);
+			fprintf(out, "%s %.1f %% %s", state ? "," : "",
+				percent_of(time->ns[state], all), lane_names[state]);
 	if (out)
 		fclose(out);
 	free(name);
@@ -235,6 +249,13 @@ static bool is_empty(const struct panes *p)
 }
 
 const struct pane_kind timeline_pane = {
-	.key = 'i', .prepare = prepare, .is_empty = is_empty, .draw = draw, .say = say, .key_pressed = key_pressed,
-	.nr = nr_lanes, .id = id_of_lane, .matches = lane_matches,
+	.key = 'i',
+	.prepare = prepare,
+	.is_empty = is_empty,
+	.draw = draw,
+	.say = say,
+	.key_pressed = key_pressed,
+	.nr = nr_lanes,
+	.id = id_of_lane,
+	.matches = lane_matches,
 };

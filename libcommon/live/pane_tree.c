@@ -6,7 +6,7 @@
 #include "base/array.h"
 #include "report/labels.h"
 
-#define OPEN_SHARE 0.05		/* of all: a branch with more is open at first */
+#define OPEN_SHARE 0.05 /* of all: a branch with more is open at first */
 
 struct tree_row {
 	uint32_t node;
@@ -47,7 +47,8 @@ static int add_callees(struct panes *p, uint32_t caller, unsigned level)
 
 	for (uint32_t i = from; i < to && !error; i++) {
 		uint32_t node = picture->sorted[i];
-		bool opens = picture->first[node] < picture->first[node + 1], open = opens && is_open(p, node);
+		bool opens = picture->first[node] < picture->first[node + 1],
+		     open = opens && is_open(p, node);
 		unsigned below = level + (picture->first[node] + 1 < picture->first[node + 1]);
 
 		error = array_reserve(&p->tree.rows, &p->tree.room, p->tree.nr + 1);
@@ -90,11 +91,19 @@ static void draw(struct panes *p)
 
 		if (indent > p->area.columns / 2)
 			indent = p->area.columns / 2;
-		snprintf(text, sizeof(text), "%7.1f %7.1f  %*s%c %s", 100 * pane_share(p, row->node),
-			 pane_all(p) ? 100 * p->picture.tree.nodes[row->node].self[FLAME_NOW] / pane_all(p) : 0, indent, "",
-			 !row->opens ? ' ' : row->open ? '-' : '+', picture_name(&p->picture, row->node));
+		snprintf(text, sizeof(text), "%7.1f %7.1f  %*s%c %s",
+			 100 * pane_share(p, row->node),
+			 pane_all(p) ? 100 * p->picture.tree.nodes[row->node].self[FLAME_NOW] /
+					       pane_all(p)
+				     : 0,
+			 indent, "",
+			 !row->opens ? ' '
+			 : row->open ? '-'
+				     : '+',
+			 picture_name(&p->picture, row->node));
 		terminal_put(p->area.line + 1 + i - r->top, 0, p->area.columns,
-			     pane_row_style(p, i, picture_matches(&p->picture, row->node)), 0, text);
+			     pane_row_style(p, i, picture_matches(&p->picture, row->node)), 0,
+			     text);
 	}
 }
 
@@ -164,7 +173,8 @@ static uint32_t next_matching_node(const struct panes *p, uint32_t from, int dir
 {
 	uint32_t last = from;
 
-	for (uint32_t node = node_after(&p->picture, from); node != from; node = node_after(&p->picture, node)) {
+	for (uint32_t node = node_after(&p->picture, from); node != from;
+	     node = node_after(&p->picture, node)) {
 		if (!picture_matches(&p->picture, node))
 			continue;
 		if (direction > 0)
@@ -176,7 +186,8 @@ static uint32_t next_matching_node(const struct panes *p, uint32_t from, int dir
 
 static void open_callers(struct panes *p, uint32_t node)
 {
-	for (uint32_t at = p->picture.tree.nodes[node].parent; at; at = p->picture.tree.nodes[at].parent)
+	for (uint32_t at = p->picture.tree.nodes[node].parent; at;
+	     at = p->picture.tree.nodes[at].parent)
 		if (!is_open(p, at))
 			toggle(p, p->picture.ids[at]);
 }
@@ -184,7 +195,9 @@ static void open_callers(struct panes *p, uint32_t node)
 static void next_match(struct panes *p, int direction)
 {
 	struct rows *r = &p->rows[TREE];
-	uint32_t node = next_matching_node(p, r->selected < r->nr ? p->tree.rows[r->selected].node : 0, direction);
+	uint32_t node =
+		next_matching_node(p, r->selected < r->nr ? p->tree.rows[r->selected].node : 0,
+				   direction);
 
 	if (!node)
 		return;
@@ -193,6 +206,11 @@ static void next_match(struct panes *p, int direction)
 }
 
 const struct pane_kind tree_pane = {
-	.key = 't', .prepare = prepare, .draw = draw, .key_pressed = key_pressed, .next_match = next_match,
-	.nr = nr_rows, .id = id_of_row,
+	.key = 't',
+	.prepare = prepare,
+	.draw = draw,
+	.key_pressed = key_pressed,
+	.next_match = next_match,
+	.nr = nr_rows,
+	.id = id_of_row,
 };

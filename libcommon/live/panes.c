@@ -9,8 +9,9 @@
 #include "report/stack_filter.h"
 
 static const struct pane_kind *const kinds[NR_PANES] = {
-	[FLAME] = &flame_pane, [TREE] = &tree_pane, [STACKS] = &stacks_pane, [FUNCTIONS] = &functions_pane, [PROCESSES] = &processes_pane,
-	[TIMELINE] = &timeline_pane, [CALLS] = &calls_pane,
+	[FLAME] = &flame_pane,         [TREE] = &tree_pane,           [STACKS] = &stacks_pane,
+	[FUNCTIONS] = &functions_pane, [PROCESSES] = &processes_pane, [TIMELINE] = &timeline_pane,
+	[CALLS] = &calls_pane,
 };
 
 struct panes *panes_new(void)
@@ -66,7 +67,8 @@ double pane_share(const struct panes *p, uint32_t node)
 	return pane_all(p) ? p->picture.totals[node][FLAME_NOW] / pane_all(p) : 0;
 }
 
-static int need(struct panes *p, bool is_there, int (*make)(struct picture *picture, const struct live_shown *shown))
+static int need(struct panes *p, bool is_there,
+		int (*make)(struct picture *picture, const struct live_shown *shown))
 {
 	int error = make(&p->picture, p->shown);
 
@@ -88,7 +90,8 @@ int pane_need_texts(struct panes *p)
 
 size_t pane_say_matching(const struct panes *p, char *text, size_t bytes)
 {
-	return p->has_pattern ? snprintf(text, bytes, "%.1f %% match. ", 100 * p->picture.matching) : 0;
+	return p->has_pattern ? snprintf(text, bytes, "%.1f %% match. ", 100 * p->picture.matching)
+			      : 0;
 }
 
 /* ---- rows ---- */
@@ -98,7 +101,7 @@ void pane_select_row(struct panes *p, size_t row)
 	struct rows *r = &p->rows[p->pane];
 
 	r->selected = r->nr && row >= r->nr ? r->nr - 1 : row;
-	r->id = 0;		/* settle() gives it one */
+	r->id = 0; /* settle() gives it one */
 }
 
 /* There are so many rows now. What is selected is selected again, where it is now. */
@@ -116,7 +119,7 @@ static void settle(struct panes *p, size_t nr)
 	}
 	if (r->selected >= nr)
 		r->selected = nr ? nr - 1 : 0;
-	if (!r->id && r->selected)	/* the first row stays the first */
+	if (!r->id && r->selected) /* the first row stays the first */
 		r->id = id_of(p, r->selected);
 }
 
@@ -173,7 +176,8 @@ bool pane_move(struct panes *p, struct terminal_key key)
 	return true;
 }
 
-bool pane_matches(const struct panes *p, char *(*name_of)(const struct panes *p, size_t row), size_t row)
+bool pane_matches(const struct panes *p, char *(*name_of)(const struct panes *p, size_t row),
+		  size_t row)
 {
 	char *name = p->has_pattern ? name_of(p, row) : NULL;
 	bool found = name && !regexec(&p->pattern, name, 0, NULL, 0);
@@ -189,7 +193,8 @@ enum terminal_style pane_row_style(const struct panes *p, size_t row, bool match
 	return matches ? STYLE_MATCH : STYLE_PLAIN;
 }
 
-void pane_draw_rows(const struct panes *p, const char *head, void (*draw_row)(const struct panes *p, size_t row, int line))
+void pane_draw_rows(const struct panes *p, const char *head,
+		    void (*draw_row)(const struct panes *p, size_t row, int line))
 {
 	const struct rows *r = &p->rows[p->pane];
 
@@ -308,7 +313,8 @@ static enum pane pane_of_key(struct terminal_key key)
 {
 	enum pane pane = 0;
 
-	while (pane < NR_PANES && (key.special || !kinds[pane]->key || key.key != (uint32_t)kinds[pane]->key))
+	while (pane < NR_PANES &&
+	       (key.special || !kinds[pane]->key || key.key != (uint32_t)kinds[pane]->key))
 		pane++;
 	return pane;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The panes of a view: a flame graph, a tree, a list of stacks, a table of functions, a list of processes, and a timeline. */
+/*
+ * The panes of a view: a flame graph, a tree, a list of stacks, a table of functions, a list of
+ * processes, and a timeline.
+ */
 #ifndef EHPERF_LIVE_PANES_H
 #define EHPERF_LIVE_PANES_H
 
@@ -19,7 +22,10 @@ struct pane_area {
 struct panes *panes_new(void);
 void panes_free(struct panes *panes);
 
-/* From now on the panes show this, or nothing (NULL). What is selected stays so, as far as it is there. */
+/*
+ * From now on the panes show this, or nothing (NULL). What is selected stays so, as far as it is
+ * there.
+ */
 void panes_show(struct panes *panes, const struct live_shown *shown);
 /* Makes what the selected pane needs. To be called before the other functions. 0 or -ENOMEM */
 int panes_prepare(struct panes *panes);

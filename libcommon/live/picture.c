@@ -50,7 +50,8 @@ static int name_nodes(struct picture *p)
 	if (!p->ids)
 		return -ENOMEM;
 	for (size_t i = 1; i < p->tree.nr; i++)
-		p->ids[i] = id_behind(p->ids[p->tree.nodes[i].parent], p->tree.labels, p->tree.nodes[i].label);
+		p->ids[i] = id_behind(p->ids[p->tree.nodes[i].parent], p->tree.labels,
+				      p->tree.nodes[i].label);
 	return 0;
 }
 
@@ -61,7 +62,8 @@ int picture_need_tree(struct picture *p, const struct live_shown *shown)
 	if (p->has_tree)
 		return 0;
 	p->shown = shown;
-	error = stack_labels_tree(&p->tree, &shown->writer, shown->summary.measure, shown->entries, shown->nr, false);
+	error = stack_labels_tree(&p->tree, &shown->writer, shown->summary.measure, shown->entries,
+				  shown->nr, false);
 	if (error)
 		return error;
 	p->has_tree = true;
@@ -107,13 +109,15 @@ int picture_need_texts(struct picture *p, const struct live_shown *shown)
 	if (p->has_texts)
 		return 0;
 	p->shown = shown;
-	p->functions = (struct stack_functions){ .writer = &shown->writer, .off_cpu = measure->is_time };
+	p->functions =
+		(struct stack_functions){ .writer = &shown->writer, .off_cpu = measure->is_time };
 	p->texts = merged_texts_new();
 	if (!p->texts)
 		return -ENOMEM;
 	p->has_texts = true;
 	p->functions.lines = merged_texts_pieces(p->texts);
-	error = stack_functions_add_all(&p->functions, p->texts, measure, shown->entries, shown->nr);
+	error = stack_functions_add_all(&p->functions, p->texts, measure, shown->entries,
+					shown->nr);
 	if (error)
 		return error;
 	p->nr_texts = merged_texts_sort(p->texts);
@@ -151,7 +155,8 @@ static bool *matching(const struct labels *labels, const regex_t *pattern, bool 
 	bool *found = calloc(labels_count(labels) + 1, sizeof(*found));
 
 	for (size_t i = 0; found && i < labels_count(labels); i++) {
-		const char *text = lines ? stack_functions_text(labels, i) : labels_get(labels, i)->text;
+		const char *text =
+			lines ? stack_functions_text(labels, i) : labels_get(labels, i)->text;
 
 		found[i] = !regexec(pattern, text, 0, NULL, 0);
 	}

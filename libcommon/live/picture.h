@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a view draws, made of a report's entries: their tree, or their functions and texts. Only what is shown is made. */
+/*
+ * What a view draws, made of a report's entries: their tree, or their functions and texts. Only
+ * what is shown is made.
+ */
 #ifndef EHPERF_LIVE_PICTURE_H
 #define EHPERF_LIVE_PICTURE_H
 
@@ -15,12 +18,12 @@
 struct live_shown {
 	struct stack_writer writer;
 	struct stack_summary summary;
-	const struct stack_entry *entries;	/* sorted, */
+	const struct stack_entry *entries; /* sorted, */
 	size_t nr;
-	size_t nr_all;				/* and after them the waits of idle threads, which JSON has */
-	struct json_object *start;		/* JSON's first line */
-	uint64_t from_ns, until_ns;		/* CLOCK_MONOTONIC */
-	struct lanes *lanes;			/* for a timeline until then; NULL: none */
+	size_t nr_all;              /* and after them the waits of idle threads, which JSON has */
+	struct json_object *start;  /* JSON's first line */
+	uint64_t from_ns, until_ns; /* CLOCK_MONOTONIC */
+	struct lanes *lanes;        /* for a timeline until then; NULL: none */
 };
 
 struct picture {
@@ -29,17 +32,18 @@ struct picture {
 	/* the tree: */
 	struct flame_tree tree;
 	double (*totals)[NR_FLAME_SIDES];
-	uint64_t *ids;			/* of each node: the same for the same callers in each picture */
-	uint32_t *sorted, *first;	/* its callees, the hottest first: sorted[first[node]] up to first[node + 1] */
+	uint64_t *ids; /* of each node: the same for the same callers in each picture */
+	/* its callees, the hottest first: sorted[first[node]] up to first[node + 1] */
+	uint32_t *sorted, *first;
 	/* texts: */
 	struct stack_functions functions;
-	struct merged_texts *texts;	/* sorted */
+	struct merged_texts *texts; /* sorted */
 	size_t nr_texts, nr_functions;
-	uint32_t *order;		/* of functions */
+	uint32_t *order; /* of functions */
 	uint64_t sum;
 	/* what matches: of each label of the tree; of each of the texts' lines */
 	bool *labels, *lines;
-	double matching;		/* the share of the stacks in which something matches */
+	double matching; /* the share of the stacks in which something matches */
 };
 
 /* The picture is {} at first. 0 or -ENOMEM */

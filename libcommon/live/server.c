@@ -16,21 +16,21 @@
 #include "base/array.h"
 #include "process/clock.h"
 
-#define START_MS 10000		/* for the child to load the library, on a slow machine */
-#define END_MS 500
-#define SOCKET_BYTES (4 << 20)	/* between the tool and the child */
-#define PORTS 16		/* free ones that are tried */
-#define BACKLOG 64
+#define START_MS     10000 /* for the child to load the library, on a slow machine */
+#define END_MS       500
+#define SOCKET_BYTES (4 << 20) /* between the tool and the child */
+#define PORTS        16        /* free ones that are tried */
+#define BACKLOG      64
 
 struct server {
 	pid_t pid;
-	int fd;			/* -1: the child is gone */
+	int fd; /* -1: the child is gone */
 	uint16_t port;
 	char url[128];
-	char *queue;		/* what the socket has no room for: queue[sent] up to queue[queued] */
+	char *queue; /* what the socket has no room for: queue[sent] up to queue[queued] */
 	size_t queued, sent, room;
-	uint64_t next;		/* the number of the next slice */
-	char watched;			/* what the child has said last */
+	uint64_t next; /* the number of the next slice */
+	char watched;  /* what the child has said last */
 };
 
 /* ---- addresses ---- */
@@ -54,7 +54,8 @@ bool server_parse_address(const char *text, struct server_address *address)
 	} else if (colon) {
 		parsed.family = AF_INET;
 	}
-	if (parsed.family && inet_pton(parsed.family, host + (parsed.family == AF_INET6), &parsed.of) != 1)
+	if (parsed.family &&
+	    inet_pton(parsed.family, host + (parsed.family == AF_INET6), &parsed.of) != 1)
 		return false;
 	*address = parsed;
 	return true;
@@ -71,11 +72,16 @@ bool server_is_local(const struct server_address *address)
 static int listener(const struct server_address *address, uint16_t *port)
 {
 	bool is_v4 = address->family == AF_INET;
-	struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_addr = address->of.v4, .sin_port = htons(*port) };
-	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6, .sin6_addr = address->of.v6, .sin6_port = htons(*port) };
+	struct sockaddr_in v4 = { .sin_family = AF_INET,
+				  .sin_addr = address->of.v4,
+				  .sin_port = htons(*port) };
+	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6,
+				   .sin6_addr = address->of.v6,
+				   .sin6_port = htons(*port) };
 	struct sockaddr *name = is_v4 ? (struct sockaddr *)&v4 : (struct sockaddr *)&v6;
 	socklen_t bytes = is_v4 ? sizeof(v4) : sizeof(v6);
-	int fd = socket(address->family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1, error;
+	int fd = socket(address->family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1,
+	    error;
 
 	if (fd < 0)
 		return -errno;
@@ -108,7 +114,8 @@ static int listen_here(int listeners[MAX_LISTENERS], uint16_t *port)
 	return listeners[1];
 }
 
-static int listen_at(const struct server_address *address, int listeners[MAX_LISTENERS], uint16_t *port)
+static int listen_at(const struct server_address *address, int listeners[MAX_LISTENERS],
+		     uint16_t *port)
 {
 	int error;
 
@@ -118,7 +125,9 @@ static int listen_at(const struct server_address *address, int listeners[MAX_LIS
 		listeners[0] = listener(address, port);
 		return listeners[0] < 0 ? listeners[0] : 0;
 	}
-	for (int tries = 0; (error = listen_here(listeners, port)) == -EADDRINUSE && !address->port && tries < PORTS; tries++)
+	for (int tries = 0; (error = listen_here(listeners, port)) == -EADDRINUSE &&
+			    !address->port && tries < PORTS;
+	     tries++)
 		*port = 0;
 	return error;
 }
@@ -130,7 +139,8 @@ static void set_url(struct server *s, const struct server_address *address, cons
 
 	if (address->family)
 		inet_ntop(address->family, &address->of, host, sizeof(host));
-	snprintf(s->url, sizeof(s->url), "http://%s%s%s:%u/%s/", is_v6 ? "[" : "", host, is_v6 ? "]" : "", s->port, token);
+	snprintf(s->url, sizeof(s->url), "http://%s%s%s:%u/%s/", is_v6 ? "[" : "", host,
+		 is_v6 ? "]" : "", s->port, token);
 }
 
 const char *server_url(const struct server *s)
@@ -256,11 +266,14 @@ void server_free(struct server *s)
 
 	if (!s)
 		return;
-	while (s->fd >= 0 && s->sent < s->queued && poll(&(struct pollfd){ .fd = s->fd, .events = POLLOUT }, 1, left_ms(until_ns)) > 0)
+	while (s->fd >= 0 && s->sent < s->queued &&
+	       poll(&(struct pollfd){ .fd = s->fd, .events = POLLOUT }, 1, left_ms(until_ns)) > 0)
 		server_work(s);
 	/* it closes its end once all viewers have all */
 	if (server_is_ready(s) && !shutdown(s->fd, SHUT_WR))
-		while (poll(&(struct pollfd){ .fd = s->fd, .events = POLLIN }, 1, left_ms(until_ns)) > 0 && hear(s))
+		while (poll(&(struct pollfd){ .fd = s->fd, .events = POLLIN }, 1,
+			    left_ms(until_ns)) > 0 &&
+		       hear(s))
 			;
 	end_child(s);
 	free(s->queue);
@@ -289,7 +302,8 @@ int server_work(struct server *s)
 	while (s->fd >= 0 && hear(s))
 		;
 	while (s->fd >= 0 && s->sent < s->queued) {
-		ssize_t nr = send(s->fd, s->queue + s->sent, s->queued - s->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+		ssize_t nr = send(s->fd, s->queue + s->sent, s->queued - s->sent,
+				  MSG_DONTWAIT | MSG_NOSIGNAL);
 
 		if (nr < 0 && (errno == EAGAIN || errno == EINTR || errno == ENOBUFS))
 			return 0;

@@ -30,52 +30,61 @@
 #include "page/live.js.h"
 #include "process/clock.h"
 
-#define KEEP_NS		300000000000	/* documents */
-#define MAX_CLIENTS	256		/* connections at a time; of more, the oldest one that sees nothing is dropped */
-#define CLIENT_MEMORY	16384		/* of a connection, and so of a request */
-#define REQUEST_NS	30000000000	/* from a connection to the end of its response, but for a stream's */
-#define STALLED_S	30U		/* a connection that takes nothing for so long is dropped */
-#define SLOW_NS		20000000000	/* a viewer who has not had all for so long misses groups */
-#define CHUNK_BYTES	8192
-#define SEND_BYTES	65536
-#define READ_BYTES	(1 << 20)	/* from the tool, between looks at the viewers */
-#define LOOK_MS		1000
-#define MORE_BYTES	(64 << 20)	/* of memory, beside the documents */
+#define KEEP_NS 300000000000 /* documents */
+/* connections at a time; of more, the oldest one that sees nothing is dropped */
+#define MAX_CLIENTS   256
+#define CLIENT_MEMORY 16384 /* of a connection, and so of a request */
+/* from a connection to the end of its response, but for a stream's */
+#define REQUEST_NS  30000000000
+#define STALLED_S   30U         /* a connection that takes nothing for so long is dropped */
+#define SLOW_NS     20000000000 /* a viewer who has not had all for so long misses groups */
+#define CHUNK_BYTES 8192
+#define SEND_BYTES  65536
+#define READ_BYTES  (1 << 20) /* from the tool, between looks at the viewers */
+#define LOOK_MS     1000
+#define MORE_BYTES  (64 << 20) /* of memory, beside the documents */
 
 const char *const document_events[NR_DOCUMENT_KINDS] = {
-	[DOCUMENT_START] = "start", [DOCUMENT_BEGINS] = "slice", [DOCUMENT_SLICE] = "slice", [DOCUMENT_END] = "end",
+	[DOCUMENT_START] = "start",
+	[DOCUMENT_BEGINS] = "slice",
+	[DOCUMENT_SLICE] = "slice",
+	[DOCUMENT_END] = "end",
 };
 
 /* not linked, because it brings GnuTLS and nine more libraries into every start */
-#define FUNCTIONS(of) \
-	of(start_daemon) of(run) of(get_timeout) of(get_daemon_info) of(add_connection) of(get_connection_info) \
-	of(lookup_connection_value) of(create_response_from_buffer) of(create_response_from_callback) of(add_response_header) \
-	of(queue_response) of(destroy_response) of(suspend_connection) of(resume_connection)
+#define FUNCTIONS(of)                                                                           \
+	of(start_daemon) of(run) of(get_timeout) of(get_daemon_info) of(add_connection)         \
+		of(get_connection_info) of(lookup_connection_value)                             \
+			of(create_response_from_buffer) of(create_response_from_callback)       \
+				of(add_response_header) of(queue_response) of(destroy_response) \
+					of(suspend_connection) of(resume_connection)
 #define POINTER(name) __typeof__(&MHD_##name) name;
-static struct { FUNCTIONS(POINTER) } mhd;
+static struct {
+	FUNCTIONS(POINTER)
+} mhd;
 
 /* a connection */
 struct client {
-	struct client *before, *after;	/* in order of age */
+	struct client *before, *after; /* in order of age */
 	struct MHD_Connection *connection;
 	int fd;
 	uint64_t since_ns;
-	struct viewer *viewer;		/* NULL: it looks at no stream */
+	struct viewer *viewer; /* NULL: it looks at no stream */
 };
 
 /* who looks at a stream */
 struct viewer {
 	struct server *server;
 	struct client *client;
-	bool waits;			/* its connection is suspended */
-	bool started;			/* it has got the start */
-	uint64_t next;			/* the number of the next document, of which it has `sent` bytes */
+	bool waits;    /* its connection is suspended */
+	bool started;  /* it has got the start */
+	uint64_t next; /* the number of the next document, of which it has `sent` bytes */
 	size_t sent;
 	uint64_t had_all_ns;
 };
 
 #define SCRIPT "text/javascript; charset=utf-8"
-#define STYLE "text/css; charset=utf-8"
+#define STYLE  "text/css; charset=utf-8"
 
 /* by their names behind the token */
 static const struct {
@@ -106,17 +115,17 @@ static const struct {
 struct server {
 	const struct server_child *child;
 	struct MHD_Daemon *daemon;
-	int events;			/* the daemon's descriptor for poll() */
+	int events; /* the daemon's descriptor for poll() */
 	struct client *oldest, *newest;
 	size_t nr_clients, nr_viewers;
 	struct documents documents;
 	struct document start;
-	bool ended;			/* the tool sends no more */
-	char told;			/* to the tool: whether there are viewers */
+	bool ended; /* the tool sends no more */
+	char told;  /* to the tool: whether there are viewers */
 	/* what is being read from the tool */
 	struct document_head head;
 	char *text;
-	size_t got;			/* of head and text */
+	size_t got; /* of head and text */
 };
 
 static bool load(void)
@@ -124,7 +133,7 @@ static bool load(void)
 	void *library = NULL;
 	bool all = true;
 
-#ifndef EHPERF_STATIC	/* it would bring another libc with it */
+#ifndef EHPERF_STATIC /* it would bring another libc with it */
 	library = dlopen("libmicrohttpd.so.12", RTLD_NOW | RTLD_LOCAL);
 #endif
 	if (!library)
@@ -137,9 +146,13 @@ static bool load(void)
 /* ---- responses ---- */
 
 static const char *const headers[][2] = {
-	/* only what comes from here, and no script or style in the page itself: a name can be nothing but text */
-	{ "Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
-				     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'" },
+	/*
+	 * only what comes from here, and no script or style in the page itself: a name can be
+	 * nothing but text
+	 */
+	{ "Content-Security-Policy",
+	  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+	  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'" },
 	{ "X-Content-Type-Options", "nosniff" },
 	{ "Referrer-Policy", "no-referrer" },
 	{ "Cross-Origin-Resource-Policy", "same-origin" },
@@ -148,7 +161,8 @@ static const char *const headers[][2] = {
 };
 
 /* Queues the response, and frees it. A connection is for one request. */
-static enum MHD_Result respond(struct MHD_Connection *connection, unsigned status, const char *type, struct MHD_Response *response)
+static enum MHD_Result respond(struct MHD_Connection *connection, unsigned status, const char *type,
+			       struct MHD_Response *response)
 {
 	enum MHD_Result queued;
 
@@ -165,14 +179,20 @@ static enum MHD_Result respond(struct MHD_Connection *connection, unsigned statu
 	return queued;
 }
 
-static enum MHD_Result respond_text(struct MHD_Connection *connection, unsigned status, const char *type, const char *text)
+static enum MHD_Result respond_text(struct MHD_Connection *connection, unsigned status,
+				    const char *type, const char *text)
 {
-	return respond(connection, status, type, mhd.create_response_from_buffer(strlen(text), (void *)text, MHD_RESPMEM_PERSISTENT));
+	return respond(connection, status, type,
+		       mhd.create_response_from_buffer(strlen(text), (void *)text,
+						       MHD_RESPMEM_PERSISTENT));
 }
 
 /* ---- streams ---- */
 
-/* What the viewer is to get next; NULL: nothing yet. One who is slow goes on at the newest document that needs none before it. */
+/*
+ * What the viewer is to get next; NULL: nothing yet. One who is slow goes on at the newest document
+ * that needs none before it.
+ */
 static const struct document *next_document(struct viewer *v)
 {
 	const struct documents *documents = &v->server->documents;
@@ -207,7 +227,8 @@ static ssize_t read_stream(void *arg, uint64_t position, char *buffer, size_t ro
 
 	(void)position;
 	while (got < room && (document = next_document(v))) {
-		nr = document->bytes - v->sent < room - got ? document->bytes - v->sent : room - got;
+		nr = document->bytes - v->sent < room - got ? document->bytes - v->sent
+							    : room - got;
 		memcpy(buffer + got, document->text + v->sent, nr);
 		got += nr;
 		v->sent += nr;
@@ -235,10 +256,12 @@ static void end_stream(void *arg)
 /* where a viewer who was here before goes on */
 static uint64_t first_for(const struct server *s, struct MHD_Connection *connection)
 {
-	const char *last = mhd.lookup_connection_value(connection, MHD_HEADER_KIND, "Last-Event-ID");
+	const char *last =
+		mhd.lookup_connection_value(connection, MHD_HEADER_KIND, "Last-Event-ID");
 	uint64_t next = last ? strtoull(last, NULL, 10) + 1 : 0;
 
-	return next && documents_get(&s->documents, next - 1) ? next : documents_first(&s->documents);
+	return next && documents_get(&s->documents, next - 1) ? next
+							      : documents_first(&s->documents);
 }
 
 static enum MHD_Result begin_stream(struct server *s, struct client *client)
@@ -249,9 +272,13 @@ static enum MHD_Result begin_stream(struct server *s, struct client *client)
 	if (!v)
 		return MHD_NO;
 	*v = (struct viewer){
-		.server = s, .client = client, .next = first_for(s, client->connection), .had_all_ns = clock_ns(),
+		.server = s,
+		.client = client,
+		.next = first_for(s, client->connection),
+		.had_all_ns = clock_ns(),
 	};
-	response = mhd.create_response_from_callback(MHD_SIZE_UNKNOWN, CHUNK_BYTES, read_stream, v, end_stream);
+	response = mhd.create_response_from_callback(MHD_SIZE_UNKNOWN, CHUNK_BYTES, read_stream, v,
+						     end_stream);
 	if (!response) {
 		free(v);
 		return MHD_NO;
@@ -288,7 +315,10 @@ static void drop_stalled(struct server *s)
 
 /* ---- requests ---- */
 
-/* Is it an address or localhost? A page of another host, whose name leads here by now, has that name. */
+/*
+ * Is it an address or localhost? A page of another host, whose name leads here by now, has that
+ * name.
+ */
 static bool is_address(const char *host)
 {
 	char name[INET6_ADDRSTRLEN + 1];
@@ -312,29 +342,40 @@ static bool is_own_origin(const char *origin, const char *host)
 {
 	static const char scheme[] = "http://";
 
-	return !origin || (!strncmp(origin, scheme, sizeof(scheme) - 1) && !strcasecmp(origin + sizeof(scheme) - 1, host));
+	return !origin || (!strncmp(origin, scheme, sizeof(scheme) - 1) &&
+			   !strcasecmp(origin + sizeof(scheme) - 1, host));
 }
 
-/* The path behind "/TOKEN/", or NULL. All letters are looked at, so that the time says nothing of them. */
+/*
+ * The path behind "/TOKEN/", or NULL. All letters are looked at, so that the time says nothing of
+ * them.
+ */
 static const char *path_of(const struct server *s, const char *url)
 {
 	unsigned differs = 0;
 
-	if (strnlen(url, TOKEN_LETTERS + 2) < TOKEN_LETTERS + 2 || url[0] != '/' || url[TOKEN_LETTERS + 1] != '/')
+	if (strnlen(url, TOKEN_LETTERS + 2) < TOKEN_LETTERS + 2 || url[0] != '/' ||
+	    url[TOKEN_LETTERS + 1] != '/')
 		return NULL;
 	for (size_t i = 0; i < TOKEN_LETTERS; i++)
 		differs |= (unsigned char)url[1 + i] ^ (unsigned char)s->child->token[i];
 	return differs ? NULL : url + TOKEN_LETTERS + 2;
 }
 
-static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *url, const char *method,
-				  const char *version, const char *upload, size_t *upload_bytes, void **of_request)
+static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *url,
+				  const char *method, const char *version, const char *upload,
+				  size_t *upload_bytes, void **of_request)
 {
 	static const char text[] = "text/plain; charset=utf-8";
 	struct server *s = arg;
-	struct client *client = mhd.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
-	const char *host = mhd.lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
-	const char *origin = mhd.lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ORIGIN), *path;
+	struct client *client =
+		mhd.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)
+			->socket_context;
+	const char *host =
+		mhd.lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
+	const char *origin = mhd.lookup_connection_value(connection, MHD_HEADER_KIND,
+							 MHD_HTTP_HEADER_ORIGIN),
+		   *path;
 	bool head = !strcmp(method, MHD_HTTP_METHOD_HEAD);
 
 	(void)version;
@@ -344,17 +385,23 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 	if (!client)
 		return MHD_NO;
 	if (!host || !is_address(host))
-		return respond_text(connection, MHD_HTTP_FORBIDDEN, text, "The host must be an address or localhost.\n");
+		return respond_text(connection, MHD_HTTP_FORBIDDEN, text,
+				    "The host must be an address or localhost.\n");
 	if (!is_own_origin(origin, host))
-		return respond_text(connection, MHD_HTTP_FORBIDDEN, text, "Pages of others see nothing.\n");
+		return respond_text(connection, MHD_HTTP_FORBIDDEN, text,
+				    "Pages of others see nothing.\n");
 	if (strcmp(method, MHD_HTTP_METHOD_GET) && !head)
-		return respond_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED, text, "There is nothing but to be read.\n");
+		return respond_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED, text,
+				    "There is nothing but to be read.\n");
 	path = path_of(s, url);
 	if (!path)
-		return respond_text(connection, MHD_HTTP_FORBIDDEN, text, "The token is missing or wrong: use the URL that the tool has printed.\n");
+		return respond_text(
+			connection, MHD_HTTP_FORBIDDEN, text,
+			"The token is missing or wrong: use the URL that the tool has printed.\n");
 	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
 		if (!strcmp(path, resources[i].name))
-			return respond_text(connection, MHD_HTTP_OK, resources[i].type, resources[i].text);
+			return respond_text(connection, MHD_HTTP_OK, resources[i].type,
+					    resources[i].text);
 	if (!strcmp(path, "events") && !head)
 		return begin_stream(s, client);
 	return respond_text(connection, MHD_HTTP_NOT_FOUND, text, "There is no such page.\n");
@@ -362,7 +409,8 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 
 /* ---- connections ---- */
 
-static void on_connection(void *arg, struct MHD_Connection *connection, void **context, enum MHD_ConnectionNotificationCode code)
+static void on_connection(void *arg, struct MHD_Connection *connection, void **context,
+			  enum MHD_ConnectionNotificationCode code)
 {
 	struct server *s = arg;
 	struct client *client = *context;
@@ -373,7 +421,8 @@ static void on_connection(void *arg, struct MHD_Connection *connection, void **c
 		if (!client)
 			return;
 		client->connection = connection;
-		client->fd = mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+		client->fd = mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)
+				     ->connect_fd;
 		client->since_ns = clock_ns();
 		client->before = s->newest;
 		*(s->newest ? &s->newest->after : &s->oldest) = client;
@@ -394,7 +443,8 @@ static void end_clients(struct server *s, bool one)
 	uint64_t now = clock_ns();
 
 	for (struct client *client = s->oldest; client; client = client->after) {
-		if (client->viewer || client->fd < 0 || (!one && now - client->since_ns < REQUEST_NS))
+		if (client->viewer || client->fd < 0 ||
+		    (!one && now - client->since_ns < REQUEST_NS))
 			continue;
 		shutdown(client->fd, SHUT_RDWR);
 		client->fd = -1;
@@ -406,7 +456,8 @@ static void accept_from(struct server *s, int listener)
 {
 	struct sockaddr_storage address;
 	socklen_t bytes = sizeof(address);
-	int room = SEND_BYTES, fd = accept4(listener, (struct sockaddr *)&address, &bytes, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int room = SEND_BYTES, fd = accept4(listener, (struct sockaddr *)&address, &bytes,
+					    SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	/* those that are ended are gone after the daemon's next turn */
 	if (s->nr_clients >= MAX_CLIENTS || (fd < 0 && errno == EMFILE))
@@ -418,7 +469,8 @@ static void accept_from(struct server *s, int listener)
 	if (s->nr_clients >= 2 * MAX_CLIENTS || s->nr_viewers >= MAX_CLIENTS)
 		close(fd);
 	else
-		mhd.add_connection(s->daemon, fd, (struct sockaddr *)&address, bytes);	/* which closes what it does not take */
+		/* which closes what it does not take */
+		mhd.add_connection(s->daemon, fd, (struct sockaddr *)&address, bytes);
 }
 
 /* ---- the tool ---- */
@@ -435,7 +487,8 @@ static bool take(struct server *s)
 		s->start = document;
 		return true;
 	}
-	if (documents_add(&s->documents, document.text, document.bytes, s->head.kind == DOCUMENT_BEGINS, clock_ns()))
+	if (documents_add(&s->documents, document.text, document.bytes,
+			  s->head.kind == DOCUMENT_BEGINS, clock_ns()))
 		return false;
 	drop_stalled(s);
 	return true;
@@ -446,8 +499,10 @@ static void read_tool(struct server *s)
 {
 	for (size_t all = 0; all < READ_BYTES;) {
 		bool in_head = s->got < sizeof(s->head);
-		char *to = in_head ? (char *)&s->head + s->got : s->text + (s->got - sizeof(s->head));
-		size_t wanted = in_head ? sizeof(s->head) - s->got : sizeof(s->head) + s->head.bytes - s->got;
+		char *to =
+			in_head ? (char *)&s->head + s->got : s->text + (s->got - sizeof(s->head));
+		size_t wanted = in_head ? sizeof(s->head) - s->got
+					: sizeof(s->head) + s->head.bytes - s->got;
 		ssize_t nr = recv(STDIN_FILENO, to, wanted, MSG_DONTWAIT);
 
 		if (nr < 0 && (errno == EAGAIN || errno == EINTR))
@@ -459,7 +514,9 @@ static void read_tool(struct server *s)
 		all += nr;
 		s->got += nr;
 		if (s->got == sizeof(s->head)) {
-			s->text = s->head.bytes && s->head.bytes <= MAX_DOCUMENT_BYTES ? malloc(s->head.bytes) : NULL;
+			s->text = s->head.bytes && s->head.bytes <= MAX_DOCUMENT_BYTES
+					  ? malloc(s->head.bytes)
+					  : NULL;
 			if (!s->text)
 				_exit(1);
 		}
@@ -509,7 +566,7 @@ static void serve(struct server *s)
 			if (fds[i].revents & POLLIN)
 				accept_from(s, i);
 			else if (fds[i].revents)
-				fds[i].fd = -1;	/* there is none */
+				fds[i].fd = -1; /* there is none */
 		}
 		end_clients(s, false);
 		mhd.run(s->daemon);
@@ -519,12 +576,35 @@ static void serve(struct server *s)
 
 static void limit_system_calls(void)
 {
-	static const int allowed[] = {
-		SCMP_SYS(poll), __NR_ppoll, SCMP_SYS(epoll_wait), __NR_epoll_pwait, __NR_epoll_ctl, __NR_accept4, __NR_recvfrom, __NR_sendto, __NR_sendmsg,
-		__NR_read, __NR_write, __NR_writev, __NR_setsockopt, __NR_shutdown, __NR_close, __NR_fcntl, __NR_brk, __NR_munmap,
-		__NR_mremap, __NR_madvise, __NR_futex, __NR_getrandom, __NR_clock_gettime, __NR_gettimeofday, SCMP_SYS(time),
-		__NR_restart_syscall, __NR_rt_sigreturn, __NR_exit_group, -1
-	};
+	static const int allowed[] = { SCMP_SYS(poll),
+				       __NR_ppoll,
+				       SCMP_SYS(epoll_wait),
+				       __NR_epoll_pwait,
+				       __NR_epoll_ctl,
+				       __NR_accept4,
+				       __NR_recvfrom,
+				       __NR_sendto,
+				       __NR_sendmsg,
+				       __NR_read,
+				       __NR_write,
+				       __NR_writev,
+				       __NR_setsockopt,
+				       __NR_shutdown,
+				       __NR_close,
+				       __NR_fcntl,
+				       __NR_brk,
+				       __NR_munmap,
+				       __NR_mremap,
+				       __NR_madvise,
+				       __NR_futex,
+				       __NR_getrandom,
+				       __NR_clock_gettime,
+				       __NR_gettimeofday,
+				       SCMP_SYS(time),
+				       __NR_restart_syscall,
+				       __NR_rt_sigreturn,
+				       __NR_exit_group,
+				       -1 };
 
 	child_limit_system_calls(allowed, NULL);
 }
@@ -549,14 +629,14 @@ static bool keep_sockets(const struct server_child *child)
 
 static bool start_daemon(struct server *s)
 {
-	s->daemon = mhd.start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_SUPPRESS_DATE_NO_CLOCK,
-				     0, NULL, NULL, on_request, s,
-				     MHD_OPTION_CONNECTION_LIMIT, 2U * MAX_CLIENTS,
-				     MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CLIENT_MEMORY,
-				     MHD_OPTION_CONNECTION_TIMEOUT, STALLED_S,
-				     MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
-				     MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
-				     MHD_OPTION_END);
+	s->daemon =
+		mhd.start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET |
+					 MHD_ALLOW_SUSPEND_RESUME | MHD_USE_SUPPRESS_DATE_NO_CLOCK,
+				 0, NULL, NULL, on_request, s, MHD_OPTION_CONNECTION_LIMIT,
+				 2U * MAX_CLIENTS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+				 (size_t)CLIENT_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT, STALLED_S,
+				 MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
+				 MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
 	if (s->daemon)
 		s->events = mhd.get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
 	return s->daemon;
@@ -564,7 +644,8 @@ static bool start_daemon(struct server *s)
 
 _Noreturn void server_child_run(const struct server_child *child)
 {
-	struct server s = { .child = child, .documents = { .max_bytes = child->max_bytes, .keep_ns = KEEP_NS } };
+	struct server s = { .child = child,
+			    .documents = { .max_bytes = child->max_bytes, .keep_ns = KEEP_NS } };
 	pid_t parent = getppid();
 
 	prctl(PR_SET_NAME, "ehperf-server");

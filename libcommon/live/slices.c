@@ -14,23 +14,27 @@
 #include "report/page_text.h"
 #include "report/stack_labels.h"
 
-#define ANEW_NS 20000000000	/* after which numbers begin anew, */
-#define ANEW_BYTES (8 << 20)	/* or after so many bytes of what is known */
-#define LANES_BYTES (1 << 20)	/* of a document */
+#define ANEW_NS          20000000000 /* after which numbers begin anew, */
+#define ANEW_BYTES       (8 << 20)   /* or after so many bytes of what is known */
+#define LANES_BYTES      (1 << 20)   /* of a document */
 #define MAX_ESCAPED_COMM 128
-#define CUT_BYTES 256		/* names of one frame are cut to this if there is no room even for them */
+#define CUT_BYTES        256 /* names of one frame are cut to this if there is no room even for them */
 
-/* frames with equal bytes have equal names: in files everywhere, in no file within a process, and in the kernel */
+/*
+ * frames with equal bytes have equal names: in files everywhere, in no file within a process, and
+ * in the kernel
+ */
 struct frame_key {
 	uint64_t frame;
-	uint32_t pid;		/* 0: of any */
+	uint32_t pid; /* 0: of any */
 	uint32_t kernel;
 };
 
 struct known_frame {
 	struct frame_key key;
 	UT_hash_handle hh;
-	uint32_t first, nr;	/* numbers of its names, root first: functions inlined in it have their own */
+	/* numbers of its names, root first: functions inlined in it have their own */
+	uint32_t first, nr;
 };
 
 struct node_key {
@@ -63,7 +67,8 @@ struct part {
 };
 
 enum { PROCESSES, FRAMES, NODES, STACKS, VALUES, IDLE, LANES, NR_PARTS };
-static const char *const part_names[NR_PARTS] = { "processes", "frames", "nodes", "stacks", "values", "idle", "lanes" };
+static const char *const part_names[NR_PARTS] = { "processes", "frames", "nodes", "stacks",
+						  "values",    "idle",   "lanes" };
 
 struct slices {
 	struct known_frame *frames;
@@ -72,11 +77,11 @@ struct slices {
 	struct known_process *processes;
 	uint32_t nr_frames, nr_nodes, nr_stacks;
 	uint64_t began_ns;
-	size_t bytes;		/* printed since */
+	size_t bytes; /* printed since */
 	/* of the document: */
 	const struct live_shown *shown;
 	struct part parts[NR_PARTS];
-	size_t max_bytes, defined;	/* bytes of frames, stacks and processes, about */
+	size_t max_bytes, defined; /* bytes of frames, stacks and processes, about */
 	size_t lanes_bytes, lanes_left;
 };
 
@@ -106,7 +111,8 @@ void slices_free(struct slices *s)
 
 static const char *json_text(struct json_object *object)
 {
-	return json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+	return json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN |
+							      JSON_C_TO_STRING_NOSLASHESCAPE);
 }
 
 /* Prints the object, and frees it. How many bytes it has */
@@ -132,7 +138,8 @@ static FILE *more(struct slices *s, int part)
 void slices_print_start(FILE *out, struct json_object *start, const struct measure *measure)
 {
 	fprintf(out, "{\"unit\":\"%s\",\"counted\":\"%s\",\"value_ns\":%" PRIu64 ",\"start\":%s}",
-		measure->is_time ? "ns" : measure_unit(measure), measure->counted, measure->value_ns, json_text(start));
+		measure->is_time ? "ns" : measure_unit(measure), measure->counted,
+		measure->value_ns, json_text(start));
 }
 
 /* ---- frames ---- */
@@ -177,7 +184,8 @@ static int put_frame(struct slices *s, const struct frame_name *full, const stru
 	char *text;
 
 	name->symbol = cut(full->symbol, bytes, &symbol);
-	name->raw_symbol = bytes < MAX_LABEL_BYTES ? NULL : full->raw_symbol;	/* a long one is left out anyhow */
+	/* a long one is left out anyhow */
+	name->raw_symbol = bytes < MAX_LABEL_BYTES ? NULL : full->raw_symbol;
 	name->module = cut(full->module, bytes, &module);
 	name->region = cut(full->region, bytes, &region);
 	name->source = cut(full->source, bytes, &source);
@@ -198,10 +206,13 @@ static int put_frame(struct slices *s, const struct frame_name *full, const stru
 }
 
 /* NULL: no memory */
-static const struct known_frame *frame_of(struct slices *s, uint64_t frame, uint32_t pid, bool kernel)
+static const struct known_frame *frame_of(struct slices *s, uint64_t frame, uint32_t pid,
+					  bool kernel)
 {
 	const struct frame_names *names = &s->shown->writer.names;
-	struct frame_key key = { .frame = frame, .pid = !kernel && frame & FRAME_ADDRESS ? pid : 0, .kernel = kernel };
+	struct frame_key key = { .frame = frame,
+				 .pid = !kernel && frame & FRAME_ADDRESS ? pid : 0,
+				 .kernel = kernel };
 	struct frame_name all[MAX_FRAME_NAMES];
 	struct known_frame *known;
 	size_t nr = 1;
@@ -237,14 +248,18 @@ static int add_node(struct slices *s, uint32_t *node, uint32_t frame)
 			return -ENOMEM;
 		*known = (struct known_node){ .key = key, .number = ++s->nr_nodes };
 		HASH_ADD(hh, s->nodes, key, sizeof(known->key), known);
-		s->defined += fprintf(more(s, NODES), "%" PRIu32 ",%" PRIu32, key.caller, key.frame);
+		s->defined +=
+			fprintf(more(s, NODES), "%" PRIu32 ",%" PRIu32, key.caller, key.frame);
 	}
 	*node = known->number;
 	return 0;
 }
 
-/* *leaf: its node, 0: no frames. 0, -ENOMEM, or -ENOSPC: the document has no room for all of them */
-static int add_frames(struct slices *s, const struct stack_frames *frames, uint32_t pid, bool kernel, uint32_t *leaf)
+/*
+ * *leaf: its node, 0: no frames. 0, -ENOMEM, or -ENOSPC: the document has no room for all of them
+ */
+static int add_frames(struct slices *s, const struct stack_frames *frames, uint32_t pid,
+		      bool kernel, uint32_t *leaf)
 {
 	uint32_t first = frames && kernel ? stack_first_kernel_frame(&s->shown->writer, frames) : 0;
 
@@ -285,12 +300,13 @@ struct leaves {
 /* as add_frames() */
 static int add_sides(struct slices *s, const struct stack_entry *entry, struct leaves *leaves)
 {
-	return add_frames(s, entry->user, entry->key.pid, false, &leaves->user) ?:
-	       add_frames(s, entry->kernel, entry->key.pid, true, &leaves->kernel);
+	return add_frames(s, entry->user, entry->key.pid, false, &leaves->user)
+		       ?: add_frames(s, entry->kernel, entry->key.pid, true, &leaves->kernel);
 }
 
 /* "THREAD,[ROOT,]USER,KERNEL,{…}" */
-static int put_side(struct slices *s, FILE *out, const struct leaves *leaves, const char *thread, const char *root, struct json_object *object)
+static int put_side(struct slices *s, FILE *out, const struct leaves *leaves, const char *thread,
+		    const char *root, struct json_object *object)
 {
 	int error = put_text(out, thread);
 
@@ -308,7 +324,10 @@ static int put_side(struct slices *s, FILE *out, const struct leaves *leaves, co
 	return error;
 }
 
-/* 0, -ENOMEM, or -ENOSPC: nothing of it is there but frames and nodes, which a later document need not have */
+/*
+ * 0, -ENOMEM, or -ENOSPC: nothing of it is there but frames and nodes, which a later document need
+ * not have
+ */
 static int put_stack(struct slices *s, const struct stack_entry *entry)
 {
 	struct stack_entry plain = *entry;
@@ -320,14 +339,17 @@ static int put_stack(struct slices *s, const struct stack_entry *entry)
 
 	if (error)
 		return error;
-	plain.idle = false;	/* it may be in another document */
+	plain.idle = false; /* it may be in another document */
 	out = more(s, STACKS);
 	putc('[', out);
-	error = put_side(s, out, &own, stack_entry_thread(entry), root, stack_json_begin(s->shown->summary.measure, &plain));
+	error = put_side(s, out, &own, stack_entry_thread(entry), root,
+			 stack_json_begin(s->shown->summary.measure, &plain));
 	if (!error && waker) {
 		putc(',', out);
-		error = put_side(s, out, &of_waker, waker->key.flags & STACK_INTERRUPT ? "[interrupt]" : stack_entry_thread(waker), NULL,
-				 stack_json_waker(waker));
+		error = put_side(s, out, &of_waker,
+				 waker->key.flags & STACK_INTERRUPT ? "[interrupt]"
+								    : stack_entry_thread(waker),
+				 NULL, stack_json_waker(waker));
 	}
 	putc(']', out);
 	return error;
@@ -336,8 +358,12 @@ static int put_stack(struct slices *s, const struct stack_entry *entry)
 /* stack 0 is the sum of those for which a document had no room */
 static int put_others(struct slices *s)
 {
-	struct { struct stack_frames frames; uint64_t frame; } mark = { .frames.nr = 1 };
-	struct stack_entry others = { .key = { .end = END_LOST, .comm = "[others]" }, .user = &mark.frames };
+	struct {
+		struct stack_frames frames;
+		uint64_t frame;
+	} mark = { .frames.nr = 1 };
+	struct stack_entry others = { .key = { .end = END_LOST, .comm = "[others]" },
+				      .user = &mark.frames };
 
 	mark.frames.frames[0] = FRAME_SUMMED(1);
 	s->nr_stacks = 1;
@@ -397,8 +423,9 @@ static int put_entry(struct slices *s, const struct stack_entry *entry)
 		error = put_process(s, entry->key.pid);
 	if (!error && number && entry->waker)
 		error = put_process(s, entry->waker->key.pid);
-	fprintf(more(s, VALUES), "%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, number, (uint64_t)value->count,
-		s->shown->summary.measure->value(value), (uint64_t)value->blocked_ns, (uint64_t)value->waiting_ns);
+	fprintf(more(s, VALUES), "%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, number,
+		(uint64_t)value->count, s->shown->summary.measure->value(value),
+		(uint64_t)value->blocked_ns, (uint64_t)value->waiting_ns);
 	return error;
 }
 
@@ -412,7 +439,8 @@ static void put_idle(struct slices *s, const struct stack_entry *entry)
 		fprintf(more(s, IDLE), "%" PRIu32, known->number);
 }
 
-static int put_lane(void *arg, const struct lane_thread *thread, const struct lane_piece *pieces, size_t nr)
+static int put_lane(void *arg, const struct lane_thread *thread, const struct lane_piece *pieces,
+		    size_t nr)
 {
 	struct slices *s = arg;
 	FILE *out;
@@ -423,7 +451,8 @@ static int put_lane(void *arg, const struct lane_thread *thread, const struct la
 		return -ENOSPC;
 	}
 	out = more(s, LANES);
-	s->lanes_bytes += fprintf(out, "[%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",", thread->id, thread->pid, thread->tid);
+	s->lanes_bytes += fprintf(out, "[%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",", thread->id,
+				  thread->pid, thread->tid);
 	s->lanes_bytes += MAX_ESCAPED_COMM;
 	error = put_text(out, thread->comm);
 	for (size_t i = 0; i < nr && !error; i++) {
@@ -436,7 +465,8 @@ static int put_lane(void *arg, const struct lane_thread *thread, const struct la
 			s->lanes_bytes += fprintf(out, ",%" PRIu32 ",0,0,0,0", gap);
 		s->lanes_bytes += fprintf(out, ",%" PRIu32, pieces[i].nr);
 		for (int state = 0; state < NR_LANE_STATES; state++)
-			s->lanes_bytes += fprintf(out, ",%" PRIu32, (pieces[i].ns[state] + 50000) / 100000);
+			s->lanes_bytes +=
+				fprintf(out, ",%" PRIu32, (pieces[i].ns[state] + 50000) / 100000);
 	}
 	putc(']', out);
 	return error;
@@ -451,7 +481,8 @@ static int put_lanes(struct slices *s, FILE *out)
 	s->lanes_bytes = s->lanes_left = 0;
 	error = lanes_visit_new(shown->lanes, put_lane, s);
 	fputs(",\"lanes_began\":", out);
-	put_json(out, json_time(shown->summary.started_ns - shown->from_ns + lanes_from(shown->lanes)));
+	put_json(out,
+		 json_time(shown->summary.started_ns - shown->from_ns + lanes_from(shown->lanes)));
 	fprintf(out, ",\"lanes_left\":%zu", s->lanes_left);
 	return error;
 }
@@ -476,15 +507,16 @@ static int end_parts(struct slices *s, FILE *out, int error)
 
 		if (part->out && fclose(part->out))
 			error = -ENOMEM;
-		if (!error && fprintf(out, ",\"%s\":[%s]", part_names[i], part->text) > 0 && i != LANES)
-			s->bytes += part->bytes;	/* lanes need no numbers that are known */
+		if (!error && fprintf(out, ",\"%s\":[%s]", part_names[i], part->text) > 0 &&
+		    i != LANES)
+			s->bytes += part->bytes; /* lanes need no numbers that are known */
 		free(part->text);
 	}
 	return error;
 }
 
-int slices_print(struct slices *s, FILE *out, const struct live_shown *shown, const struct history_part *last, uint64_t now_ns,
-		 size_t max_bytes, bool *begins)
+int slices_print(struct slices *s, FILE *out, const struct live_shown *shown,
+		 const struct history_part *last, uint64_t now_ns, size_t max_bytes, bool *begins)
 {
 	int error;
 

@@ -29,40 +29,45 @@
 #undef columns
 #undef lines
 
-#define END_BYTES 256
+#define END_BYTES  256
 #define PASS_ON_US 100000
-#define PATIENT_MS 50		/* so long the end waits for a terminal that does not read; then what it has not read is thrown away */
-#define MOST_MS 500		/* and so long after all */
+/*
+ * so long the end waits for a terminal that does not read; then what it has not read is thrown away
+ */
+#define PATIENT_MS 50
+#define MOST_MS    500 /* and so long after all */
 
 static struct {
-	int before[3];		/* the standard descriptors; -1: not taken */
-	struct kept_output kept;	/* in their place */
-	off_t seen, put;	/* of its file: by terminal_last_line(), by put_kept() */
-	pthread_t passing;	/* of terminal_pass_on(); 0: none */
+	int before[3];           /* the standard descriptors; -1: not taken */
+	struct kept_output kept; /* in their place */
+	off_t seen, put;         /* of its file: by terminal_last_line(), by put_kept() */
+	pthread_t passing;       /* of terminal_pass_on(); 0: none */
 	atomic_bool passed;
-	FILE *in, *out;		/* out: of ncurses */
+	FILE *in, *out; /* out: of ncurses */
 	SCREEN *screen;
 	struct termios mode, drawing_mode;
 	/*
-	 * A terminal may stop reading, as one does whose connection hangs. So ncurses writes to a file, and a thread, the painter,
-	 * copies that to the terminal. It may have to wait: the measuring goes on, and meanwhile nothing new is drawn.
+	 * A terminal may stop reading, as one does whose connection hangs. So ncurses writes to a
+	 * file, and a thread, the painter, copies that to the terminal. It may have to wait: the
+	 * measuring goes on, and meanwhile nothing new is drawn.
 	 */
 	struct painter {
-		pthread_t thread;	/* 0: none */
+		pthread_t thread; /* 0: none */
 		int file;
-		off_t copied;		/* so much of the file the terminal has */
+		off_t copied; /* so much of the file the terminal has */
 		sem_t wanted;
-		atomic_uint asked, done;	/* how often: they are equal when nothing is being copied */
+		/* how often: they are equal when nothing is being copied */
+		atomic_uint asked, done;
 		atomic_bool ends;
-		bool unblocked;		/* some of what was copied was thrown away */
+		bool unblocked; /* some of what was copied was thrown away */
 	} painter;
 	pid_t owner;
-	char end[END_BYTES];	/* what ends drawing, for terminal_reset() */
+	char end[END_BYTES]; /* what ends drawing, for terminal_reset() */
 	size_t end_bytes;
 	volatile sig_atomic_t stop, continued, resized;
 	void (*on_reset)(void);
 	bool utf8, colours, shades;
-	bool hangs;		/* it reads nothing at all */
+	bool hangs; /* it reads nothing at all */
 } t = { .before = { -1, -1, -1 } };
 
 const char *terminal_lacks(void)
@@ -71,7 +76,8 @@ const char *terminal_lacks(void)
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return "standard input and output must be a terminal";
-	if (setupterm(NULL, STDOUT_FILENO, &error) == ERR || !tigetstr("cup") || tigetstr("cup") == (char *)-1)
+	if (setupterm(NULL, STDOUT_FILENO, &error) == ERR || !tigetstr("cup") ||
+	    tigetstr("cup") == (char *)-1)
 		return "the terminal is not one that can be drawn on: see TERM";
 	return NULL;
 }
@@ -94,7 +100,10 @@ static ssize_t put_bytes(int fd, const char *bytes, ssize_t nr)
 	return at;
 }
 
-/* Prints what others have written since the last call, as far as it is kept. May be called by a signal handler. */
+/*
+ * Prints what others have written since the last call, as far as it is kept. May be called by a
+ * signal handler.
+ */
 static void put_kept(void)
 {
 	ssize_t nr, first, put;
@@ -110,7 +119,7 @@ static void put_kept(void)
 		own = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	while (t.put < end && (nr = pread(t.kept.file, bytes, sizeof(bytes), t.put)) > 0) {
 		for (first = 0; first < nr && !bytes[first]; first++)
-			;	/* more was written meanwhile, and this is not kept any more */
+			; /* more was written meanwhile, and this is not kept any more */
 		put = put_bytes(own >= 0 ? own : STDERR_FILENO, bytes + first, nr - first);
 		t.put += first + put;
 		if (put < nr - first)
@@ -155,7 +164,8 @@ void terminal_passed(void)
 
 int terminal_take(void)
 {
-	int null = open("/dev/null", O_RDONLY | O_CLOEXEC), error = null < 0 ? -errno : kept_output_begin(&t.kept);
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC),
+	    error = null < 0 ? -errno : kept_output_begin(&t.kept);
 
 	if (error)
 		return error;
@@ -175,7 +185,10 @@ int terminal_take(void)
 	return atexit(terminal_end) ? -ENOMEM : 0;
 }
 
-/* Reads what was written from there on, without the last line's end, as text. The bytes: no more than `bytes` - 1 */
+/*
+ * Reads what was written from there on, without the last line's end, as text. The bytes: no more
+ * than `bytes` - 1
+ */
 static size_t read_kept(char *text, size_t bytes, off_t from)
 {
 	ssize_t nr = pread(t.kept.file, text, bytes - 1, from);
@@ -186,14 +199,15 @@ static size_t read_kept(char *text, size_t bytes, off_t from)
 		nr = 0;
 	for (ssize_t i = 0; i < nr; i++)
 		if (!text[i])
-			text[i] = ' ';	/* it would hide what follows */
+			text[i] = ' '; /* it would hide what follows */
 	text[nr] = 0;
 	return nr;
 }
 
 void terminal_last_line(char *line, size_t bytes)
 {
-	off_t end = lseek(t.kept.file, 0, SEEK_END), from = end > t.seen + 1024 ? end - 1024 : t.seen;
+	off_t end = lseek(t.kept.file, 0, SEEK_END),
+	      from = end > t.seen + 1024 ? end - 1024 : t.seen;
 	char text[1024 + 1], *last;
 
 	*line = 0;
@@ -206,7 +220,8 @@ void terminal_last_line(char *line, size_t bytes)
 
 void terminal_last_output(char *text, size_t bytes)
 {
-	off_t end = lseek(t.kept.file, 0, SEEK_END), from = end > (off_t)bytes - 1 ? end - (bytes - 1) : 0;
+	off_t end = lseek(t.kept.file, 0, SEEK_END),
+	      from = end > (off_t)bytes - 1 ? end - (bytes - 1) : 0;
 	char *first = read_kept(text, bytes, from) && from ? strchr(text, '\n') : NULL;
 
 	if (first)
@@ -241,7 +256,7 @@ static void copy_picture(struct painter *p)
 			p->copied += written;
 		else if (errno == EAGAIN)
 			poll(&room, 1, -1);
-		else if (errno != EINTR && !fstat(p->file, &file))	/* the terminal is gone */
+		else if (errno != EINTR && !fstat(p->file, &file)) /* the terminal is gone */
 			p->copied = file.st_size;
 	}
 }
@@ -307,8 +322,8 @@ static void painter_empty(struct painter *p)
 }
 
 /*
- * The terminal does not read: throws away what it has not read, which makes room for what the painter writes. May be called by a
- * signal handler
+ * The terminal does not read: throws away what it has not read, which makes room for what the
+ * painter writes. May be called by a signal handler
  */
 static void painter_unblock(struct painter *p)
 {
@@ -316,10 +331,13 @@ static void painter_unblock(struct painter *p)
 		return;
 	p->unblocked = true;
 	tcflush(t.before[1], TCOFLUSH);
-	pthread_kill(p->thread, SIGURG);	/* tcflush() wakes no writer */
+	pthread_kill(p->thread, SIGURG); /* tcflush() wakes no writer */
 }
 
-/* Waits until the terminal has everything; each time that so many ms have passed, unblocks the painter. May be called by a signal handler */
+/*
+ * Waits until the terminal has everything; each time that so many ms have passed, unblocks the
+ * painter. May be called by a signal handler
+ */
 static void painter_wait(struct painter *p, int patient_ms, int most_ms)
 {
 	for (int ms = 1; is_painting(p) && ms <= most_ms; ms++) {
@@ -408,7 +426,7 @@ void terminal_reset(void)
 static void reset_and_end(int number)
 {
 	terminal_reset();
-	raise(number);		/* the handler is gone, by SA_RESETHAND */
+	raise(number); /* the handler is gone, by SA_RESETHAND */
 }
 
 static void want_stop(int number)
@@ -426,11 +444,15 @@ static void note_continued(int number)
 	t.continued = number;
 }
 
-/* Does a signal end the process, unless it is handled or ignored? signal(7); SIGALRM is run/signals.c's */
+/*
+ * Does a signal end the process, unless it is handled or ignored? signal(7); SIGALRM is
+ * run/signals.c's
+ */
 static bool is_fatal(int number)
 {
 	static const int others[] = {
-		SIGKILL, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT, SIGCHLD, SIGURG, SIGWINCH, SIGALRM,
+		SIGKILL, SIGSTOP, SIGTSTP, SIGTTIN,  SIGTTOU,
+		SIGCONT, SIGCHLD, SIGURG,  SIGWINCH, SIGALRM,
 	};
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
@@ -445,14 +467,16 @@ static void handle_fatal(void (*now)(int), const struct sigaction *from_now_on)
 	struct sigaction action;
 
 	for (int number = 1; number <= SIGRTMAX; number++)
-		if (is_fatal(number) && !sigaction(number, NULL, &action) && action.sa_handler == now)
+		if (is_fatal(number) && !sigaction(number, NULL, &action) &&
+		    action.sa_handler == now)
 			sigaction(number, from_now_on, NULL);
 }
 
 static void handle_signals(void)
 {
-	static char stack[64 << 10];	/* for when there is no room on the other */
-	struct sigaction end = { .sa_handler = reset_and_end, .sa_flags = SA_RESETHAND | SA_ONSTACK };
+	static char stack[64 << 10]; /* for when there is no room on the other */
+	struct sigaction end = { .sa_handler = reset_and_end,
+				 .sa_flags = SA_RESETHAND | SA_ONSTACK };
 	struct sigaction stop = { .sa_handler = want_stop }, size = { .sa_handler = note_resized };
 
 	sigaltstack(&(stack_t){ .ss_sp = stack, .ss_size = sizeof(stack) }, NULL);
@@ -460,21 +484,28 @@ static void handle_signals(void)
 	/* before ncurses, which would take them */
 	sigaction(SIGTSTP, &stop, NULL);
 	sigaction(SIGWINCH, &size, NULL);
-	sigaction(SIGCONT, &(struct sigaction){ .sa_handler = note_continued, .sa_flags = SA_RESTART }, NULL);
+	sigaction(SIGCONT,
+		  &(struct sigaction){ .sa_handler = note_continued, .sa_flags = SA_RESTART },
+		  NULL);
 }
 
 #define NR_COLOURS (NR_STYLES - STYLE_FRAME)
 
 /*
- * Colours of frames by kind, as in page/flame.css, and of the timeline's states: of the 256, in two shades, and of the 8
+ * Colours of frames by kind, as in page/flame.css, and of the timeline's states: of the 256, in two
+ * shades, and of the 8
  */
 static const struct {
 	short of_256[2], of_8;
 } colours_of[NR_COLOURS] = {
-	[KIND_THREAD] = { { 251, 248 }, COLOR_WHITE },	[KIND_USER] = { { 215, 179 }, COLOR_YELLOW },
-	[KIND_BY_FP] = { { 221, 185 }, COLOR_YELLOW },	[KIND_JIT] = { { 107, 71 }, COLOR_GREEN },
-	[KIND_RUNTIME] = { { 149, 113 }, COLOR_GREEN }, [KIND_INLINED] = { { 80, 44 }, COLOR_CYAN },
-	[KIND_KERNEL] = { { 176, 140 }, COLOR_MAGENTA }, [KIND_OFF_CPU] = { { 111, 75 }, COLOR_BLUE },
+	[KIND_THREAD] = { { 251, 248 }, COLOR_WHITE },
+	[KIND_USER] = { { 215, 179 }, COLOR_YELLOW },
+	[KIND_BY_FP] = { { 221, 185 }, COLOR_YELLOW },
+	[KIND_JIT] = { { 107, 71 }, COLOR_GREEN },
+	[KIND_RUNTIME] = { { 149, 113 }, COLOR_GREEN },
+	[KIND_INLINED] = { { 80, 44 }, COLOR_CYAN },
+	[KIND_KERNEL] = { { 176, 140 }, COLOR_MAGENTA },
+	[KIND_OFF_CPU] = { { 111, 75 }, COLOR_BLUE },
 	[KIND_LEFT_OUT] = { { 253, 250 }, COLOR_WHITE },
 	[NR_FRAME_KINDS + LANE_RUNNING] = { { 71, 71 }, COLOR_GREEN },
 	[NR_FRAME_KINDS + LANE_WAITING] = { { 214, 214 }, COLOR_YELLOW },
@@ -495,7 +526,8 @@ static void set_colours(void)
 	for (int kind = 0; kind < NR_COLOURS; kind++)
 		for (int shade = 0; shade < 2; shade++)
 			init_pair(1 + 2 * kind + shade, t.shades ? 16 : COLOR_BLACK,
-				  t.shades ? colours_of[kind].of_256[shade] : colours_of[kind].of_8);
+				  t.shades ? colours_of[kind].of_256[shade]
+					   : colours_of[kind].of_8);
 	init_pair(1 + 2 * NR_COLOURS, t.shades ? 231 : COLOR_WHITE, t.shades ? 162 : COLOR_RED);
 }
 
@@ -582,7 +614,7 @@ static void stop(void)
 		put_end_bytes();
 	signal(SIGTSTP, SIG_DFL);
 	raise(SIGTSTP);
-	t.continued = SIGCONT;	/* or it was not stopped: nobody could continue it */
+	t.continued = SIGCONT; /* or it was not stopped: nobody could continue it */
 	sigaction(SIGTSTP, &(struct sigaction){ .sa_handler = want_stop }, NULL);
 }
 
@@ -611,14 +643,16 @@ struct terminal_key terminal_key(void)
 		return (struct terminal_key){ true, KEY_REFRESH };
 	}
 	kind = get_wch(&key);
-	return kind == ERR ? (struct terminal_key){} : (struct terminal_key){ kind == KEY_CODE_YES, key };
+	return kind == ERR ? (struct terminal_key){}
+			   : (struct terminal_key){ kind == KEY_CODE_YES, key };
 }
 
 bool terminal_mouse(int *line, int *column, int *wheel)
 {
 	MEVENT event;
 
-	if (getmouse(&event) == ERR || !(event.bstate & (BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED)))
+	if (getmouse(&event) == ERR ||
+	    !(event.bstate & (BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED)))
 		return false;
 	*line = event.y;
 	*column = event.x;
@@ -648,7 +682,8 @@ static void follow_size(void)
 {
 	struct winsize now;
 
-	if (!ioctl(t.before[1], TIOCGWINSZ, &now) && now.ws_row && now.ws_col && (now.ws_row != LINES || now.ws_col != COLS))
+	if (!ioctl(t.before[1], TIOCGWINSZ, &now) && now.ws_row && now.ws_col &&
+	    (now.ws_row != LINES || now.ws_col != COLS))
 		resizeterm(now.ws_row, now.ws_col);
 }
 
@@ -706,7 +741,8 @@ static attr_t look_of(enum terminal_style style, int shade)
 	}
 }
 
-void terminal_put(int line, int column, int columns, enum terminal_style style, int shade, const char *text)
+void terminal_put(int line, int column, int columns, enum terminal_style style, int shade,
+		  const char *text)
 {
 	const uint8_t *at = (const uint8_t *)text, *next;
 	int left = columns < COLS - column ? columns : COLS - column;

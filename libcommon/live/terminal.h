@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The terminal while a view is on it. Nothing else may write to it then: standard output and standard error go to where their
- * end is kept (live/kept_output.h), and standard input is empty. So they are for a command that is started meanwhile. When the
- * view ends, they are as before, and what was kept is printed to standard error.
+ * The terminal while a view is on it. Nothing else may write to it then: standard output and
+ * standard error go to where their end is kept (live/kept_output.h), and standard input is empty.
+ * So they are for a command that is started meanwhile. When the view ends, they are as before, and
+ * what was kept is printed to standard error.
  *
  * The terminal's mode is restored at exit, and by signals that end the process, except SIGKILL.
  */
@@ -28,8 +29,8 @@ int terminal_fd(void);
 /* Ends drawing, and gives everything back. Without terminal_take(), nothing happens. */
 void terminal_end(void);
 /*
- * After terminal_end(): a command that was started meanwhile may still write. Passes that on to standard error, until
- * terminal_passed(), which does nothing without this call. 0 or -errno
+ * After terminal_end(): a command that was started meanwhile may still write. Passes that on to
+ * standard error, until terminal_passed(), which does nothing without this call. 0 or -errno
  */
 int terminal_pass_on(void);
 void terminal_passed(void);
@@ -38,17 +39,23 @@ void terminal_reset(void);
 /* to be called by it first; NULL: nothing */
 void terminal_on_reset(void (*function)(void));
 
-/* The last line that was written to standard output or error, without its end; "" if there was none since the last call. */
+/*
+ * The last line that was written to standard output or error, without its end; "" if there was none
+ * since the last call.
+ */
 void terminal_last_line(char *line, size_t bytes);
-/* The end of all that was written to them, as whole lines without the last end, as far as there is room */
+/*
+ * The end of all that was written to them, as whole lines without the last end, as far as there is
+ * room
+ */
 void terminal_last_output(char *text, size_t bytes);
 
 /*
- * A key as of ncurses (KEY_REFRESH: draw again), or a character's number; 0: there is none. Ctrl-Z stops the process in this call; in
- * the background there is none.
+ * A key as of ncurses (KEY_REFRESH: draw again), or a character's number; 0: there is none. Ctrl-Z
+ * stops the process in this call; in the background there is none.
  */
 struct terminal_key {
-	bool special;		/* ncurses' KEY_* */
+	bool special; /* ncurses' KEY_* */
 	uint32_t key;
 };
 struct terminal_key terminal_key(void);
@@ -63,8 +70,8 @@ enum terminal_style {
 	STYLE_SELECTED,
 	STYLE_MATCH,
 	STYLE_DIM,
-	STYLE_FRAME,		/* + enum frame_kind */
-	STYLE_LANE = STYLE_FRAME + NR_FRAME_KINDS,	/* + enum lane_state */
+	STYLE_FRAME,                               /* + enum frame_kind */
+	STYLE_LANE = STYLE_FRAME + NR_FRAME_KINDS, /* + enum lane_state */
 	NR_STYLES = STYLE_LANE + NR_LANE_STATES
 };
 
@@ -72,7 +79,10 @@ int terminal_lines(void);
 int terminal_columns(void);
 /* Do neighbours of one kind differ by their shades? */
 bool terminal_has_shades(void);
-/* Begins a picture. False: the terminal has not taken the last one yet, and nothing is to be drawn now */
+/*
+ * Begins a picture. False: the terminal has not taken the last one yet, and nothing is to be drawn
+ * now
+ */
 bool terminal_clear(void);
 /* Shows what was drawn, unless the process is in the background. Does not wait for the terminal. */
 void terminal_show(void);
@@ -80,9 +90,10 @@ void terminal_show(void);
 /* how many columns the text takes */
 int terminal_width(const char *text);
 /*
- * Writes escaped text (report/escape.h) into exactly so many columns, as far as there are as many: cut if it has more, filled
- * with blanks if it has fewer. shade: of two, so that neighbours differ
+ * Writes escaped text (report/escape.h) into exactly so many columns, as far as there are as many:
+ * cut if it has more, filled with blanks if it has fewer. shade: of two, so that neighbours differ
  */
-void terminal_put(int line, int column, int columns, enum terminal_style style, int shade, const char *text);
+void terminal_put(int line, int column, int columns, enum terminal_style style, int shade,
+		  const char *text);
 
 #endif

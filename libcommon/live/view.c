@@ -24,16 +24,16 @@
 #include "report/time_of_day.h"
 
 #define MESSAGE_BYTES 512
-#define INPUT_BYTES 1024
-#define OUTPUT_BYTES 16384
-#define ESCAPE 27
-#define WORK_NS 50000000	/* what keys may take at a time */
+#define INPUT_BYTES   1024
+#define OUTPUT_BYTES  16384
+#define ESCAPE        27
+#define WORK_NS       50000000 /* what keys may take at a time */
 
 enum asked { ASKED_NOTHING, ASKED_SEARCH, ASKED_ONLY, ASKED_WINDOW, ASKED_NAME, ASKED_REPLACE };
 
 static const struct {
 	const char *text;
-	bool line_end;		/* the answer is a line, else a key */
+	bool line_end; /* the answer is a line, else a key */
 } questions[] = {
 	[ASKED_SEARCH] = { "/", true },
 	[ASKED_ONLY] = { "Show only stacks that match (nothing: all): ", true },
@@ -42,24 +42,28 @@ static const struct {
 	[ASKED_REPLACE] = { "The file exists. Replace it? (y/n) ", false },
 };
 
-static const uint64_t intervals_ns[] = { 250000000, 500000000, 1000000000, 2000000000, 5000000000, 10000000000, 30000000000 };
+static const uint64_t intervals_ns[] = { 250000000,  500000000,   1000000000, 2000000000,
+					 5000000000, 10000000000, 30000000000 };
 #define NR_INTERVALS (sizeof(intervals_ns) / sizeof(intervals_ns[0]))
 
 struct live_view {
 	struct live_source source;
-	char *doing;			/* escaped */
+	char *doing; /* escaped */
 	const struct live_shown *shown;
 	struct panes *panes;
-	size_t interval;		/* of intervals_ns */
-	uint64_t window_ns;		/* 0: since the start */
-	bool paused, help, output;	/* the last two: shown in place of the panes */
-	bool is_drawn;			/* the terminal has taken the last picture, or is taking it */
-	struct stack_pattern only;	/* its text is only_text; "": all stacks are shown */
-	/* while it is paused, steps back: the end of what each of them shows, the last one's is shown */
+	size_t interval;           /* of intervals_ns */
+	uint64_t window_ns;        /* 0: since the start */
+	bool paused, help, output; /* the last two: shown in place of the panes */
+	bool is_drawn;             /* the terminal has taken the last picture, or is taking it */
+	struct stack_pattern only; /* its text is only_text; "": all stacks are shown */
+	/*
+	 * while it is paused, steps back: the end of what each of them shows, the last one's is
+	 * shown
+	 */
 	uint64_t *steps;
 	size_t nr_steps, step_room;
-	double rate, own_cpu;		/* in the last interval */
-	char message[MESSAGE_BYTES];	/* shown until the next key */
+	double rate, own_cpu;        /* in the last interval */
+	char message[MESSAGE_BYTES]; /* shown until the next key */
 	enum asked asked;
 	char input[INPUT_BYTES], name[INPUT_BYTES];
 	char search[INPUT_BYTES], only_text[INPUT_BYTES];
@@ -98,7 +102,8 @@ __attribute__((format(printf, 2, 3))) static void say(struct live_view *v, const
 static void print_time(FILE *out, const struct live_view *v)
 {
 	if (v->nr_steps)
-		fprintf(out, "the %.1f s until %.*s", v->shown->summary.seconds, TIME_OF_DAY_SECONDS, time_of_day(v->shown->until_ns).text);
+		fprintf(out, "the %.1f s until %.*s", v->shown->summary.seconds,
+			TIME_OF_DAY_SECONDS, time_of_day(v->shown->until_ns).text);
 	else if (v->window_ns)
 		fprintf(out, "the last %.1f s", v->shown ? v->shown->summary.seconds : 0);
 	else
@@ -108,7 +113,8 @@ static void print_time(FILE *out, const struct live_view *v)
 		print_message(out, v->only_text);
 		putc('/', out);
 	}
-	fprintf(out, "%s, every %g s, own CPU %.1f %%", v->paused ? ", PAUSED" : "", intervals_ns[v->interval] / 1e9, 100 * v->own_cpu);
+	fprintf(out, "%s, every %g s, own CPU %.1f %%", v->paused ? ", PAUSED" : "",
+		intervals_ns[v->interval] / 1e9, 100 * v->own_cpu);
 }
 
 static void print_sums(FILE *out, const struct live_view *v)
@@ -132,7 +138,8 @@ static void print_sums(FILE *out, const struct live_view *v)
 	fprintf(out, ", %" PRIu64 " lost", lost);
 }
 
-static void draw_head_line(const struct live_view *v, int line, void (*print)(FILE *, const struct live_view *), const char *before)
+static void draw_head_line(const struct live_view *v, int line,
+			   void (*print)(FILE *, const struct live_view *), const char *before)
 {
 	char *text = NULL;
 	size_t bytes;
@@ -272,7 +279,8 @@ static int show(struct live_view *v)
 
 	panes_show(v->panes, NULL);
 	if (v->nr_steps)
-		error = v->source.show(v->source.arg, step_ns(v), v->steps[v->nr_steps - 1], only, &v->shown);
+		error = v->source.show(v->source.arg, step_ns(v), v->steps[v->nr_steps - 1], only,
+				       &v->shown);
 	else
 		error = v->source.show(v->source.arg, v->window_ns, 0, only, &v->shown);
 	if (error)
@@ -303,7 +311,9 @@ static int step_to(struct live_view *v, uint64_t until_ns)
 	return show(v);
 }
 
-/* Shows the time before that which is shown; of all since the start, the last interval comes first. */
+/*
+ * Shows the time before that which is shown; of all since the start, the last interval comes first.
+ */
 static int step_back(struct live_view *v)
 {
 	int error;
@@ -346,7 +356,8 @@ int live_view_catch_up(struct live_view *v)
 /* as of -o: it holds kernel addresses and others' command lines */
 #define SAVED_MODE 0600
 
-static int write_to(int fd, const struct live_shown *shown, const struct stack_format *format, uint64_t *left_out)
+static int write_to(int fd, const struct live_shown *shown, const struct stack_format *format,
+		    uint64_t *left_out)
 {
 	struct stack_writer writer = shown->writer;
 	struct stack_summary summary = shown->summary;
@@ -364,7 +375,8 @@ static int write_to(int fd, const struct live_shown *shown, const struct stack_f
 		json_print(writer.out, json_object_get(shown->start));
 	error = names_count(&summary.names, &writer.names, shown->entries, shown->nr_all);
 	if (!error)
-		error = format->write(&writer, &summary, shown->entries, json ? shown->nr_all : shown->nr);
+		error = format->write(&writer, &summary, shown->entries,
+				      json ? shown->nr_all : shown->nr);
 	if (!error && fflush(writer.out))
 		error = -errno;
 	if (fclose(writer.out) && !error)
@@ -377,13 +389,14 @@ static int rename_to_new(const char *from, const char *to)
 {
 	if (!renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
 		return 0;
-	if ((errno != EINVAL && errno != ENOSYS) || link(from, to))	/* not every file system has one of these */
+	/* not every file system has one of these */
+	if ((errno != EINVAL && errno != ENOSYS) || link(from, to))
 		return -errno;
 	unlink(from);
 	return 0;
 }
 
-static char part[PATH_MAX];	/* the file that is being written; "": none */
+static char part[PATH_MAX]; /* the file that is being written; "": none */
 
 static void remove_part(void)
 {
@@ -391,8 +404,8 @@ static void remove_part(void)
 		unlink(part);
 }
 
-static int save_part(const struct live_shown *shown, const struct stack_format *format, const char *name, bool replace,
-		     uint64_t *left_out)
+static int save_part(const struct live_shown *shown, const struct stack_format *format,
+		     const char *name, bool replace, uint64_t *left_out)
 {
 	int fd = mkostemps(part, sizeof(".part") - 1, O_CLOEXEC), error;
 
@@ -411,10 +424,11 @@ static int save_part(const struct live_shown *shown, const struct stack_format *
 }
 
 /*
- * Writes the report to a file, in the format of its name's ending. 0; -EEXIST if there is one and it must not be replaced;
- * -EINVAL if the ending is none; -errno
+ * Writes the report to a file, in the format of its name's ending. 0; -EEXIST if there is one and
+ * it must not be replaced; -EINVAL if the ending is none; -errno
  */
-static int save_as(const struct live_shown *shown, const char *name, bool replace, uint64_t *left_out)
+static int save_as(const struct live_shown *shown, const char *name, bool replace,
+		   uint64_t *left_out)
 {
 	const struct stack_format *format = stack_format_of(name);
 	int error;
@@ -423,8 +437,9 @@ static int save_as(const struct live_shown *shown, const char *name, bool replac
 		return -EINVAL;
 	if (!replace && !faccessat(AT_FDCWD, name, F_OK, AT_SYMLINK_NOFOLLOW))
 		return -EEXIST;
-	error = snprintf(part, sizeof(part), "%s.XXXXXX.part", name) >= (int)sizeof(part) ? -ENAMETOOLONG :
-		save_part(shown, format, name, replace, left_out);
+	error = snprintf(part, sizeof(part), "%s.XXXXXX.part", name) >= (int)sizeof(part)
+			? -ENAMETOOLONG
+			: save_part(shown, format, name, replace, left_out);
 	*part = 0;
 	return error;
 }
@@ -484,7 +499,7 @@ static int set_window(struct live_view *v)
 		return 0;
 	}
 	v->window_ns = *v->input ? seconds * 1e9 : 0;
-	if (v->paused && v->shown && !v->nr_steps)	/* the same time's end */
+	if (v->paused && v->shown && !v->nr_steps) /* the same time's end */
 		return step_to(v, v->shown->until_ns);
 	return show(v);
 }
@@ -501,7 +516,8 @@ static void save(struct live_view *v, bool replace)
 	else if (error)
 		say(v, "cannot write '%s': %s", v->name, strerror(-error));
 	else if (left_out)
-		say(v, "saved in '%s', without %s: no room", v->name, counted(left_out, v->source.counted).text);
+		say(v, "saved in '%s', without %s: no room", v->name,
+		    counted(left_out, v->source.counted).text);
 	else
 		say(v, "saved in '%s'", v->name);
 }
@@ -553,7 +569,7 @@ static int type(struct live_view *v, struct terminal_key key)
 		v->asked = ASKED_NOTHING;
 	} else if (key.special ? key.key == KEY_BACKSPACE : key.key == 127 || key.key == 8) {
 		delete_last(v->input);
-	} else if (!key.special && key.key == 21) {	/* Ctrl-U */
+	} else if (!key.special && key.key == 21) { /* Ctrl-U */
 		*v->input = 0;
 	} else if (!key.special && key.key >= ' ' && length + 8 < sizeof(v->input)) {
 		bytes = u8_uctomb((uint8_t *)v->input + length, key.key, 6);
@@ -635,7 +651,7 @@ static bool take_own_key(struct live_view *v, struct terminal_key key, int *erro
 	case '>':
 		change_interval(v, key.key == '<' ? -1 : 1);
 		return true;
-	case 12:	/* Ctrl-L */
+	case 12: /* Ctrl-L */
 		clearok(stdscr, TRUE);
 		return true;
 	default:
@@ -674,7 +690,7 @@ static int take_key(struct live_view *v, struct terminal_key key)
 		return error;
 	covered = v->help || v->output;
 	v->help = v->output = false;
-	if (covered && (key.special || key.key == '\r'))	/* nobody saw what would be selected */
+	if (covered && (key.special || key.key == '\r')) /* nobody saw what would be selected */
 		return 0;
 	if (key.special && key.key == KEY_MOUSE)
 		take_mouse(v);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The view in the terminal (--live): draws what is measured while it is measured, and takes keys. It knows no tool: a source
- * makes the reports that it shows. The terminal must have begun (live/terminal.h).
+ * The view in the terminal (--live): draws what is measured while it is measured, and takes keys.
+ * It knows no tool: a source makes the reports that it shows. The terminal must have begun
+ * (live/terminal.h).
  */
 #ifndef EHPERF_LIVE_VIEW_H
 #define EHPERF_LIVE_VIEW_H
@@ -16,27 +17,32 @@ struct live_view;
 
 /* who measures */
 struct live_source {
-	const char *doing;	/* what is measured, in words; escaped by the view */
-	const char *counted;	/* what it counts, as "samples" */
-	const char *note;	/* shown until the first key; NULL: none */
+	const char *doing;   /* what is measured, in words; escaped by the view */
+	const char *counted; /* what it counts, as "samples" */
+	const char *note;    /* shown until the first key; NULL: none */
 	/*
-	 * Makes a report of the window_ns before until_ns (0: now), or of all since the start (0, now), of the stacks that match
-	 * `only`, or of all (NULL); valid until the next call, whose report replaces it. 0 or -errno
+	 * Makes a report of the window_ns before until_ns (0: now), or of all since the start (0,
+	 * now), of the stacks that match `only`, or of all (NULL); valid until the next call, whose
+	 * report replaces it. 0 or -errno
 	 */
-	int (*show)(void *arg, uint64_t window_ns, uint64_t until_ns, const struct stack_pattern *only, const struct live_shown **shown);
-	void (*reset)(void *arg);	/* the start is now */
+	int (*show)(void *arg, uint64_t window_ns, uint64_t until_ns,
+		    const struct stack_pattern *only, const struct live_shown **shown);
+	void (*reset)(void *arg); /* the start is now */
 	void (*set_interval)(void *arg, uint64_t ns);
-	void (*end)(void *arg);		/* the user wants to leave */
+	void (*end)(void *arg); /* the user wants to leave */
 	void *arg;
 };
 
-#define LIVE_INTERVAL_NS 1000000000	/* at first */
+#define LIVE_INTERVAL_NS 1000000000 /* at first */
 
 /* 0 or -ENOMEM */
 int live_view_new(struct live_view **view, const struct live_source *source);
 void live_view_free(struct live_view *view);
 
-/* At the end of each interval: shows what is new, unless the view is paused. taken: so many samples or so much time in it */
+/*
+ * At the end of each interval: shows what is new, unless the view is paused. taken: so many samples
+ * or so much time in it
+ */
 int live_view_refresh(struct live_view *view, double seconds, uint64_t taken, double own_cpu);
 /* Takes the keys that were pressed. 0 or -errno */
 int live_view_work(struct live_view *view);

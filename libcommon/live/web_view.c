@@ -8,7 +8,7 @@
 #include "live/slices.h"
 #include "report/json.h"
 
-#define NEW_BYTES (4 << 20)	/* of names and stacks that are new in a document */
+#define NEW_BYTES (4 << 20) /* of names and stacks that are new in a document */
 
 struct web_view {
 	struct server *server;
@@ -88,7 +88,8 @@ bool web_view_is_watched(const struct web_view *v)
 	return server_is_watched(v->server);
 }
 
-int web_view_refresh(struct web_view *v, const struct live_shown *shown, const struct history_part *last, uint64_t now_ns)
+int web_view_refresh(struct web_view *v, const struct live_shown *shown,
+		     const struct history_part *last, uint64_t now_ns)
 {
 	bool begins = false;
 	struct made made;

@@ -14,27 +14,28 @@
 #include "process/clock.h"
 #include "process/workers.h"
 
-#define BATCH		64	/* processes in a request, */
-#define FEWER		8	/* and so many times fewer each time that there is no answer */
+#define BATCH 64 /* processes in a request, */
+#define FEWER 8  /* and so many times fewer each time that there is no answer */
 /*
- * How often a process without a command line is asked for, and how much later each time: one that executes a program has
- * none from the event of which the tool knows until the kernel has copied the arguments.
+ * How often a process without a command line is asked for, and how much later each time: one that
+ * executes a program has none from the event of which the tool knows until the kernel has copied
+ * the arguments.
  */
-#define MAX_EMPTY	3
-#define EMPTY_NS	50000000
-#define READ_BYTES	(MAX_CMDLINE_BYTES + 4)	/* one character more than is shown */
-#define WORKER_BYTES	(16 << 20)
-#define WORKER_CPU_MS	100
+#define MAX_EMPTY     3
+#define EMPTY_NS      50000000
+#define READ_BYTES    (MAX_CMDLINE_BYTES + 4) /* one character more than is shown */
+#define WORKER_BYTES  (16 << 20)
+#define WORKER_CPU_MS 100
 
 struct cmdline {
 	pid_t pid;
 	uint64_t program;
 	enum { MET, ASKED, KNOWN } state;
-	uint32_t batch;		/* how large a request it may be in */
-	uint32_t nr_empty;	/* answers */
-	uint64_t not_before_ns;	/* it is asked for */
+	uint32_t batch;         /* how large a request it may be in */
+	uint32_t nr_empty;      /* answers */
+	uint64_t not_before_ns; /* it is asked for */
 	char text[READ_BYTES + sizeof("…")];
-	struct cmdline *prev, *next;	/* of those that are MET */
+	struct cmdline *prev, *next; /* of those that are MET */
 	UT_hash_handle hh;
 };
 
@@ -55,9 +56,9 @@ struct answer {
 struct cmdlines {
 	struct workers *workers;
 	struct cmdline *all;
-	struct request asked;	/* .nr 0: none */
+	struct request asked; /* .nr 0: none */
 	struct cmdline *met;
-	uint64_t not_before_ns;	/* before this, none of them is asked for */
+	uint64_t not_before_ns; /* before this, none of them is asked for */
 };
 
 /* ---- the worker's side ---- */
@@ -97,7 +98,9 @@ int cmdlines_new(struct cmdlines **cmdlines)
 {
 	struct worker_limits limits = { .cpu_ms = WORKER_CPU_MS, .bytes = WORKER_BYTES };
 	struct cmdlines *c = calloc(1, sizeof(*c));
-	int error = c ? workers_new(&c->workers, 1, sizeof(struct answer) + sizeof(struct request), &limits, work) : -ENOMEM;
+	int error = c ? workers_new(&c->workers, 1, sizeof(struct answer) + sizeof(struct request),
+				    &limits, work)
+		      : -ENOMEM;
 
 	if (error) {
 		free(c);
@@ -144,7 +147,8 @@ int cmdlines_see(struct cmdlines *c, pid_t pid, uint64_t program)
 	if (cmdline && (!program || cmdline->program == program))
 		return 0;
 	if (!cmdline) {
-		if (program && HASH_COUNT(c->all) >= MAX_CMDLINES)	/* 0: a report asks, for its own */
+		/* 0: a report asks, for its own */
+		if (program && HASH_COUNT(c->all) >= MAX_CMDLINES)
 			return 0;
 		cmdline = calloc(1, sizeof(*cmdline));
 		if (!cmdline)
@@ -163,7 +167,10 @@ int cmdlines_see(struct cmdlines *c, pid_t pid, uint64_t program)
 	return 0;
 }
 
-/* NULs separate the words, and end the last one; a title that the program has set may have more behind it. */
+/*
+ * NULs separate the words, and end the last one; a title that the program has set may have more
+ * behind it.
+ */
 static void keep(struct cmdline *cmdline, const char *text, uint32_t bytes)
 {
 	bool cut = bytes > MAX_CMDLINE_BYTES;
@@ -179,12 +186,14 @@ static void keep(struct cmdline *cmdline, const char *text, uint32_t bytes)
 	strcpy(cmdline->text + bytes, cut && bytes ? "…" : "");
 }
 
-static void take_one(struct cmdlines *c, struct cmdline *cmdline, const struct answer *answer, uint32_t i)
+static void take_one(struct cmdlines *c, struct cmdline *cmdline, const struct answer *answer,
+		     uint32_t i)
 {
 	bool again;
 
 	if (answer) {
-		keep(cmdline, answer->text[i], answer->bytes[i] < READ_BYTES ? answer->bytes[i] : READ_BYTES);
+		keep(cmdline, answer->text[i],
+		     answer->bytes[i] < READ_BYTES ? answer->bytes[i] : READ_BYTES);
 		again = !*cmdline->text && ++cmdline->nr_empty < MAX_EMPTY;
 		cmdline->not_before_ns = clock_ns() + EMPTY_NS;
 	} else {
@@ -202,7 +211,8 @@ static void take(struct cmdlines *c, const struct worker_answer *got)
 	for (uint32_t i = 0; i < c->asked.nr; i++) {
 		struct cmdline *cmdline = find(c, c->asked.of[i].pid);
 
-		if (cmdline && cmdline->state == ASKED && cmdline->program == c->asked.of[i].program)
+		if (cmdline && cmdline->state == ASKED &&
+		    cmdline->program == c->asked.of[i].program)
 			take_one(c, cmdline, answer, i);
 	}
 	c->asked.nr = 0;

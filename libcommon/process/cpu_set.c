@@ -108,7 +108,8 @@ static int read_online(const struct cpu_watch *watch, char text[CPU_WATCH_BYTES]
 static int open_events(void)
 {
 	struct sockaddr_nl all = { .nl_family = AF_NETLINK, .nl_groups = 1 };
-	int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_KOBJECT_UEVENT);
+	int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+			NETLINK_KOBJECT_UEVENT);
 
 	if (fd >= 0 && bind(fd, (struct sockaddr *)&all, sizeof(all))) {
 		close(fd);
@@ -117,7 +118,10 @@ static int open_events(void)
 	return fd;
 }
 
-/* Adds those that have gone offline since the last call, whether they have come back or not. 0 or -errno */
+/*
+ * Adds those that have gone offline since the last call, whether they have come back or not. 0 or
+ * -errno
+ */
 static int add_gone(const struct cpu_watch *watch, struct cpu_set *gone)
 {
 	struct sockaddr_nl from = {};
@@ -127,7 +131,8 @@ static int add_gone(const struct cpu_watch *watch, struct cpu_set *gone)
 	unsigned cpu;
 	ssize_t bytes;
 
-	while (!error && (bytes = recvfrom(watch->events, text, sizeof(text) - 1, 0, (struct sockaddr *)&from, &size)) > 0) {
+	while (!error && (bytes = recvfrom(watch->events, text, sizeof(text) - 1, 0,
+					   (struct sockaddr *)&from, &size)) > 0) {
 		text[bytes] = 0;
 		if (!from.nl_pid && sscanf(text, "offline@/devices/system/cpu/cpu%u", &cpu) == 1)
 			error = add_range(gone, cpu, cpu);

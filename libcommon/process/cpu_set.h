@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 struct cpu_set {
-	bool *has;	/* has[cpu], cpu < nr */
+	bool *has; /* has[cpu], cpu < nr */
 	size_t nr, room;
 };
 
@@ -23,15 +23,16 @@ void cpu_set_free(struct cpu_set *set);
 #define CPU_WATCH_BYTES 4096
 struct cpu_watch {
 	int fd;
-	int events;	/* a socket with the kernel's messages; -1: not available */
+	int events; /* a socket with the kernel's messages; -1: not available */
 	char last[CPU_WATCH_BYTES];
 };
 
 /* 0 or -errno */
 int cpu_watch_open(struct cpu_watch *watch);
 /*
- * 1: the CPUs have changed since the last call, or since opening, and are *online now; 0: they have not. Or -errno. A CPU that
- * went offline and has come back meanwhile is left out once, because events on it have ended
+ * 1: the CPUs have changed since the last call, or since opening, and are *online now; 0: they have
+ * not. Or -errno. A CPU that went offline and has come back meanwhile is left out once, because
+ * events on it have ended
  */
 int cpu_watch_changed(struct cpu_watch *watch, struct cpu_set *online);
 void cpu_watch_close(struct cpu_watch *watch);

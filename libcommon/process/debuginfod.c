@@ -15,9 +15,9 @@
 #include "process/clock.h"
 #include "process/workers.h"
 
-#define MAX_MEMORY (256 << 20)		/* of the child */
-#define LEAST_BYTES 4096		/* less than this in the time of a stall is next to nothing */
-#define WAIT_MS 20
+#define MAX_MEMORY  (256 << 20) /* of the child */
+#define LEAST_BYTES 4096        /* less than this in the time of a stall is next to nothing */
+#define WAIT_MS     20
 
 struct request {
 	uint8_t build_id[MAX_BUILD_ID];
@@ -27,20 +27,23 @@ struct request {
 
 struct answer {
 	int error;
-	uint64_t bytes;		/* that were fetched; 0: it was in the cache */
+	uint64_t bytes; /* that were fetched; 0: it was in the cache */
 	char path[PATH_MAX];
 };
 
 struct debuginfod {
 	struct workers *workers;
-	uint64_t spent_ns[2];	/* [true]: for trusted files */
+	uint64_t spent_ns[2]; /* [true]: for trusted files */
 	uint64_t spent_bytes;
-	int error;		/* why no more is asked for */
+	int error; /* why no more is asked for */
 };
 
 /* ---- in the child ---- */
 
-/* of libdebuginfod.so.1; not linked, because it brings libcurl and 30 more libraries into every start */
+/*
+ * of libdebuginfod.so.1; not linked, because it brings libcurl and 30 more libraries into every
+ * start
+ */
 static struct api {
 	void *library;
 	void *(*begin)(void);
@@ -53,12 +56,15 @@ static struct api {
 static struct {
 	struct request request;
 	uint64_t began_ns, grew_ns;
-	long bytes;		/* at grew_ns */
+	long bytes; /* at grew_ns */
 	bool asked;
-	int error;		/* why it was given up */
+	int error; /* why it was given up */
 } now;
 
-/* `bytes` are those of the file, or before there are any, how often this was called. Not 0: give it up */
+/*
+ * `bytes` are those of the file, or before there are any, how often this was called. Not 0: give it
+ * up
+ */
 static int on_progress(void *client, long bytes, long total)
 {
 	uint64_t t = clock_ns();
@@ -81,7 +87,7 @@ static int on_progress(void *client, long bytes, long total)
 
 static bool load(void)
 {
-#ifndef EHPERF_STATIC	/* it would bring another libc with it */
+#ifndef EHPERF_STATIC /* it would bring another libc with it */
 	if (!api.library)
 		api.library = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
 #endif
@@ -109,7 +115,8 @@ static bool make_directories(char *path)
 static const char *make_cache(void)
 {
 	static char path[PATH_MAX];
-	const char *chosen = getenv("DEBUGINFOD_CACHE_PATH"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	const char *chosen = getenv("DEBUGINFOD_CACHE_PATH"), *xdg = getenv("XDG_CACHE_HOME"),
+		   *home = getenv("HOME");
 	struct stat st;
 
 	snprintf(path, sizeof(path), "%s/.debuginfod_client_cache", home ?: "/");
@@ -144,7 +151,7 @@ static int find(struct answer *answer)
 	if (fd >= 0 && path && strlen(path) < sizeof(answer->path))
 		strcpy(answer->path, path);
 	free(path);
-	if (fd == -EFBIG)	/* the limit of a file's size */
+	if (fd == -EFBIG) /* the limit of a file's size */
 		now.error = -EFBIG;
 	if (now.error || fd < 0)
 		return now.error ? now.error : fd;
@@ -173,7 +180,8 @@ static uint64_t stall_ns(void)
 	const char *seconds = getenv("DEBUGINFOD_TIMEOUT");
 	unsigned long wanted = seconds ? strtoul(seconds, NULL, 10) : 0;
 
-	return (wanted && wanted <= DEBUGINFOD_MAX_MS / 1000 ? wanted : DEBUGINFOD_STALL_S) * 1000000000ULL;
+	return (wanted && wanted <= DEBUGINFOD_MAX_MS / 1000 ? wanted : DEBUGINFOD_STALL_S) *
+	       1000000000ULL;
 }
 
 /* $DEBUGINFOD_MAXSIZE is libdebuginfod's for a file, as far as a server says how large that is. */
@@ -189,10 +197,14 @@ int debuginfod_new(struct debuginfod **debuginfod)
 {
 	/* it knows by itself when to give up; who has taken it over may not */
 	const struct worker_limits limits = {
-		.sleep_ms = stall_ns() / 1000000 + 3000, .cpu_ms = DEBUGINFOD_MAX_MS, .bytes = MAX_MEMORY, .writes = make_cache,
+		.sleep_ms = stall_ns() / 1000000 + 3000,
+		.cpu_ms = DEBUGINFOD_MAX_MS,
+		.bytes = MAX_MEMORY,
+		.writes = make_cache,
 	};
 	struct debuginfod *d = calloc(1, sizeof(*d));
-	int error = d ? workers_new(&d->workers, 1, sizeof(struct answer), &limits, fetch) : -ENOMEM;
+	int error =
+		d ? workers_new(&d->workers, 1, sizeof(struct answer), &limits, fetch) : -ENOMEM;
 
 	if (error)
 		free(d);
@@ -218,7 +230,8 @@ static uint64_t left_ns(const struct debuginfod *d, bool trusted)
 }
 
 /* 0 or -errno */
-static int await(struct debuginfod *d, uint64_t end_ns, int interrupt_fd, struct worker_answer *answer)
+static int await(struct debuginfod *d, uint64_t end_ns, int interrupt_fd,
+		 struct worker_answer *answer)
 {
 	struct pollfd fds[] = {
 		{ .fd = workers_fd(d->workers), .events = POLLIN },
@@ -235,14 +248,16 @@ static int await(struct debuginfod *d, uint64_t end_ns, int interrupt_fd, struct
 	return answer->error;
 }
 
-static int ask(struct debuginfod *d, const struct request *request, int interrupt_fd, char path[PATH_MAX])
+static int ask(struct debuginfod *d, const struct request *request, int interrupt_fd,
+	       char path[PATH_MAX])
 {
 	struct worker_answer got = {};
 	struct answer answer;
 	int error = workers_ask(d->workers, 0, 0, request, sizeof(*request));
 
 	if (!error)
-		error = await(d, clock_ns() + request->max_ns + request->stall_ns, interrupt_fd, &got);
+		error = await(d, clock_ns() + request->max_ns + request->stall_ns, interrupt_fd,
+			      &got);
 	if (error)
 		return error;
 	if (got.nr != sizeof(answer))
@@ -255,8 +270,8 @@ static int ask(struct debuginfod *d, const struct request *request, int interrup
 	return 0;
 }
 
-int debuginfod_fetch(struct debuginfod *d, const uint8_t *build_id, size_t bytes, bool trusted, int interrupt_fd,
-		     char path[PATH_MAX])
+int debuginfod_fetch(struct debuginfod *d, const uint8_t *build_id, size_t bytes, bool trusted,
+		     int interrupt_fd, char path[PATH_MAX])
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
 	struct request request = { .bytes = bytes, .stall_ns = stall_ns() };
@@ -276,8 +291,12 @@ int debuginfod_fetch(struct debuginfod *d, const uint8_t *build_id, size_t bytes
 	memcpy(request.build_id, build_id, bytes);
 	error = ask(d, &request, interrupt_fd, path);
 	d->spent_ns[trusted] += clock_ns() - began;
-	/* Servers that hang do so for the next one, too; a child that was left behind is not replaced. */
-	if (error == -ETIMEDOUT || error == -EINTR || error == -ENOSYS || (error == -ETIME && clock_ns() - began > request.max_ns + request.stall_ns))
+	/*
+	 * Servers that hang do so for the next one, too; a child that was left behind is not
+	 * replaced.
+	 */
+	if (error == -ETIMEDOUT || error == -EINTR || error == -ENOSYS ||
+	    (error == -ETIME && clock_ns() - began > request.max_ns + request.stall_ns))
 		d->error = error;
 	return error;
 }

@@ -100,7 +100,7 @@ static const char *parse_perf(struct event_name *e, char *rest)
 
 static const struct {
 	const char *(*parse)(struct event_name *event, char *rest);
-	bool file, group;	/* parts that must not be empty, besides the name */
+	bool file, group; /* parts that must not be empty, besides the name */
 	const char *form;
 } kinds[NR_EVENT_KINDS] = {
 	[EVENT_TRACEPOINT] = { parse_tracepoint, false, true, "a tracepoint is t:GROUP:NAME" },

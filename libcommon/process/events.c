@@ -19,20 +19,20 @@
 #include "process/tracefs.h"
 #include "table/machine.h"
 
-#define MAX_ARGUMENTS 200	/* characters of a note, which others have written */
+#define MAX_ARGUMENTS 200 /* characters of a note, which others have written */
 
 struct finding {
 	struct events *events;
 	const struct event_name *name;
 	const struct events_search *search;
 	struct events_problem *problem;
-	char path[PATH_MAX];	/* of name->file */
+	char path[PATH_MAX]; /* of name->file */
 	struct elf_file file;
-	struct code_bounds *bounds;	/* of the file, if returns are wanted */
+	struct code_bounds *bounds; /* of the file, if returns are wanted */
 };
 
-__attribute__((format(printf, 3, 4)))
-static int fail(struct finding *f, int error, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static int fail(struct finding *f, int error,
+						      const char *format, ...)
 {
 	va_list args;
 
@@ -43,8 +43,8 @@ static int fail(struct finding *f, int error, const char *format, ...)
 }
 
 /* Appends an event; its name, of which there is a copy made, follows the prefix. */
-__attribute__((format(printf, 3, 4)))
-static int add(struct finding *f, struct event event, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static int add(struct finding *f, struct event event,
+						     const char *format, ...)
 {
 	struct events *all = f->events;
 	char *rest = NULL;
@@ -62,7 +62,8 @@ static int add(struct finding *f, struct event event, const char *format, ...)
 		free(rest);
 	event.path = strdup(event.path ? event.path : f->path);
 	event.arguments = strndup(event.arguments ? event.arguments : "", MAX_ARGUMENTS);
-	if (!event.name || !event.path || !event.arguments || array_reserve(&all->events, &all->room, all->nr + 1)) {
+	if (!event.name || !event.path || !event.arguments ||
+	    array_reserve(&all->events, &all->room, all->nr + 1)) {
 		function_exits_free(&event.exits);
 		free(event.name);
 		free(event.path);
@@ -90,10 +91,14 @@ static int add_tracepoint(void *arg, const char *group, const char *name)
 
 static int fail_at_tracefs(struct finding *f, int error, const char *lists)
 {
-	const char *cure = error == -EACCES ? ": run as root, or with CAP_DAC_READ_SEARCH" :
-			   error == -EPERM ? ": the kernel is locked down (see /sys/kernel/security/lockdown)" : "";
+	const char *cure =
+		error == -EACCES ? ": run as root, or with CAP_DAC_READ_SEARCH"
+		: error == -EPERM
+			? ": the kernel is locked down (see /sys/kernel/security/lockdown)"
+			: "";
 
-	return fail(f, error, "cannot read tracefs, which lists the %s: %s%s", lists, strerror(-error), cure);
+	return fail(f, error, "cannot read tracefs, which lists the %s: %s%s", lists,
+		    strerror(-error), cure);
 }
 
 static int find_tracepoints(struct finding *f)
@@ -119,11 +124,13 @@ static int find_kernel_functions(struct finding *f)
 	const struct event_name *name = f->name;
 	int error;
 
-	if (!f->search->list && !event_name_is_pattern(name->group) && !event_name_is_pattern(name->name))
+	if (!f->search->list && !event_name_is_pattern(name->group) &&
+	    !event_name_is_pattern(name->name))
 		return add_kernel_function(f, name->group, name->name);
 	error = tracefs_functions(name->group, name->name, add_kernel_function, f);
 	if (error == -ENOENT)
-		return fail(f, error, "this kernel does not list its functions: it is built without "
+		return fail(f, error,
+			    "this kernel does not list its functions: it is built without "
 			    "CONFIG_DYNAMIC_FTRACE and CONFIG_FUNCTION_TRACER");
 	return error && error != -ENOMEM ? fail_at_tracefs(f, error, "kernel's functions") : error;
 }
@@ -136,7 +143,8 @@ static int fail_at_file(struct finding *f, int error)
 }
 
 /* 0; -ENOTSUP: calls of it cannot be timed; -ENOMEM, -EBADMSG */
-static int find_exits(struct finding *f, uint64_t vaddr, uint64_t bytes, struct function_exits *exits)
+static int find_exits(struct finding *f, uint64_t vaddr, uint64_t bytes,
+		      struct function_exits *exits)
 {
 	if (!f->search->returns || f->search->list || f->events->nr > f->search->most)
 		return 0;
@@ -149,12 +157,14 @@ static int fail_at_exits(struct finding *f, int error, const char *name)
 {
 	if (error == -ENOMEM)
 		return error;
-	return fail(f, error, "cannot time '%s' in '%s': it does not return, or not all its exits are known", name, f->path);
+	return fail(f, error,
+		    "cannot time '%s' in '%s': it does not return, or not all its exits are known",
+		    name, f->path);
 }
 
 static bool is_unprobeable(const struct finding *f, uint64_t offset)
 {
-	uint8_t code[8];	/* enough for prefixes and an opcode */
+	uint8_t code[8]; /* enough for prefixes and an opcode */
 
 	return !f->search->list && !elf_file_read(&f->file, offset, code, sizeof(code)) &&
 	       machine_is_unprobeable(code, sizeof(code));
@@ -162,7 +172,9 @@ static bool is_unprobeable(const struct finding *f, uint64_t offset)
 
 static int fail_at_probe(struct finding *f, const char *name)
 {
-	return fail(f, -ENOTSUP, "cannot probe '%s' in '%s': the kernel cannot probe its first instruction", name, f->path);
+	return fail(f, -ENOTSUP,
+		    "cannot probe '%s' in '%s': the kernel cannot probe its first instruction",
+		    name, f->path);
 }
 
 static int add_functions(struct finding *f, const struct functions *functions)
@@ -177,10 +189,14 @@ static int add_functions(struct finding *f, const struct functions *functions)
 		if (function->chosen && !f->search->list && pattern)
 			continue;
 		if (function->chosen && !f->search->list)
-			return fail(f, -ENOTSUP, "'%s' stands for several functions; one is chosen when the program "
-				    "starts: see -l 'u:%s:*%s*'", function->name, f->name->file, function->name);
+			return fail(
+				f, -ENOTSUP,
+				"'%s' stands for several functions; one is chosen when the program "
+				"starts: see -l 'u:%s:*%s*'",
+				function->name, f->name->file, function->name);
 		unprobeable = is_unprobeable(f, function->file_offset);
-		error = unprobeable ? 0 : find_exits(f, function->vaddr, function->bytes, &event.exits);
+		error = unprobeable ? 0
+				    : find_exits(f, function->vaddr, function->bytes, &event.exits);
 		if ((unprobeable || (error && error != -ENOMEM)) && pattern) {
 			f->events->nr_left_out++;
 			error = 0;
@@ -234,17 +250,20 @@ static int add_address(struct finding *f)
 	char name[32];
 	int error;
 
-	if (f->name->by == EVENT_BY_VADDR && !elf_file_offset_of(&f->file, f->name->address, &offset))
+	if (f->name->by == EVENT_BY_VADDR &&
+	    !elf_file_offset_of(&f->file, f->name->address, &offset))
 		offset = UINT64_MAX;
 	s = elf_file_segment_at(&f->file, offset);
 	if (!s || !s->executable)
-		return fail(f, -EINVAL, "there is no code at 0x%" PRIx64 " in '%s'", f->name->address, f->path);
+		return fail(f, -EINVAL, "there is no code at 0x%" PRIx64 " in '%s'",
+			    f->name->address, f->path);
 	vaddr = offset - s->file_offset + s->vaddr;
 	snprintf(name, sizeof(name), "0x%" PRIx64, vaddr);
 	if (is_unprobeable(f, offset))
 		return fail_at_probe(f, name);
 	if (f->search->returns && !begins_function(f, offset))
-		return fail(f, -EINVAL, "no function begins at 0x%" PRIx64 " in '%s'", f->name->address, f->path);
+		return fail(f, -EINVAL, "no function begins at 0x%" PRIx64 " in '%s'",
+			    f->name->address, f->path);
 	event.file_offset = offset;
 	error = find_exits(f, vaddr, 0, &event.exits);
 	if (error)
@@ -261,10 +280,12 @@ static int find_probes(struct finding *f)
 	if (error)
 		return fail_at_file(f, error);
 	for (size_t i = 0; i < nr && !error; i++)
-		if (!fnmatch(f->name->group, probes[i].provider, 0) && !fnmatch(f->name->name, probes[i].name, 0))
-			error = add(f, (struct event){ .file_offset = probes[i].file_offset,
-						       .semaphore_offset = probes[i].semaphore_offset,
-						       .arguments = (char *)probes[i].arguments },
+		if (!fnmatch(f->name->group, probes[i].provider, 0) &&
+		    !fnmatch(f->name->name, probes[i].name, 0))
+			error = add(f,
+				    (struct event){ .file_offset = probes[i].file_offset,
+						    .semaphore_offset = probes[i].semaphore_offset,
+						    .arguments = (char *)probes[i].arguments },
 				    "%s:%s:%s", f->path, probes[i].provider, probes[i].name);
 	free(probes);
 	if (!nr)
@@ -288,8 +309,9 @@ bool events_file_changed(const struct events *events)
 {
 	struct stat stat;
 
-	return events->fd && (fstat(events->fd, &stat) || stat.st_ctim.tv_sec != events->changed.tv_sec ||
-			      stat.st_ctim.tv_nsec != events->changed.tv_nsec);
+	return events->fd &&
+	       (fstat(events->fd, &stat) || stat.st_ctim.tv_sec != events->changed.tv_sec ||
+		stat.st_ctim.tv_nsec != events->changed.tv_nsec);
 }
 
 static int find_in_file(struct finding *f, int (*find)(struct finding *f))
@@ -297,7 +319,9 @@ static int find_in_file(struct finding *f, int (*find)(struct finding *f))
 	int error = file_path_find(f->name->file, f->search->pid, f->path), fd;
 
 	if (error)
-		return fail(f, error, strchr(f->name->file, '/') ? "there is no regular file '%s'" : "no program or library is called '%s'",
+		return fail(f, error,
+			    strchr(f->name->file, '/') ? "there is no regular file '%s'"
+						       : "no program or library is called '%s'",
 			    f->name->file);
 	fd = regular_file_open(-1, f->path, true);
 	error = fd < 0 ? fd : note_file(f->events, fd);
@@ -370,13 +394,15 @@ static void add_meant(struct meant *m, const char *name)
 /* Adds the events of this name, if there are any of a wanted kind. */
 static void try_name(const struct finding *f, struct meant *meant, const char *text)
 {
-	struct events_search search = { .pid = f->search->pid, .symbols = f->search->symbols, .list = true };
+	struct events_search search = { .pid = f->search->pid,
+					.symbols = f->search->symbols,
+					.list = true };
 	struct events_problem *problem = malloc(sizeof(*problem));
 	struct event_name *name = malloc(sizeof(*name));
 	struct events found = {};
 
-	if (name && problem && !event_name_parse(name, text, false) && f->search->kinds >> name->kind & 1 &&
-	    !events_find(&found, name, &search, problem))
+	if (name && problem && !event_name_parse(name, text, false) &&
+	    f->search->kinds >> name->kind & 1 && !events_find(&found, name, &search, problem))
 		for (size_t i = 0; i < found.nr; i++)
 			add_meant(meant, event_name_is_pattern(text) ? found.events[i].name : text);
 	events_free(&found);
@@ -386,10 +412,13 @@ static void try_name(const struct finding *f, struct meant *meant, const char *t
 
 static void try_names(const struct finding *f, struct meant *meant)
 {
-	static const char *const without_prefix[] = { "t:%s", "t:*:%s", "t:syscalls:sys_enter_%s", "u:libc.so.6:%s", "k:%s" };
+	static const char *const without_prefix[] = { "t:%s", "t:*:%s", "t:syscalls:sys_enter_%s",
+						      "u:libc.so.6:%s", "k:%s" };
 	char text[EVENT_NAME_BYTES];
 
-	for (size_t i = 0; i < sizeof(without_prefix) / sizeof(without_prefix[0]) && f->name->kind == EVENT_PERF; i++) {
+	for (size_t i = 0;
+	     i < sizeof(without_prefix) / sizeof(without_prefix[0]) && f->name->kind == EVENT_PERF;
+	     i++) {
 		snprintf(text, sizeof(text), without_prefix[i], f->name->name);
 		try_name(f, meant, text);
 	}
@@ -406,7 +435,8 @@ static void try_names(const struct finding *f, struct meant *meant)
 /* Adds to the problem what else the name may mean, or which names there are. */
 static void suggest_names(struct finding *f)
 {
-	const char *kinds = "perf's events are page-faults, cycles and so on; the others begin with t:, k:, u: or usdt:";
+	const char *kinds =
+		"perf's events are page-faults, cycles and so on; the others begin with t:, k:, u: or usdt:";
 	size_t length = strlen(f->problem->text);
 	struct meant meant = {};
 
@@ -419,21 +449,23 @@ static void suggest_names(struct finding *f)
 		bool last = i + 1 == meant.nr;
 		const char *before = last ? " or " : ", ";
 
-		length += snprintf(f->problem->text + length, sizeof(f->problem->text) - length, "%s%s%s",
-				   i ? before : ": did you mean ", meant.names[i], last ? "?" : "");
+		length += snprintf(f->problem->text + length, sizeof(f->problem->text) - length,
+				   "%s%s%s", i ? before : ": did you mean ", meant.names[i],
+				   last ? "?" : "");
 		free(meant.names[i]);
 		if (length >= sizeof(f->problem->text))
 			length = sizeof(f->problem->text) - 1;
 	}
 	if (!meant.nr && f->name->kind == EVENT_PERF)
-		snprintf(f->problem->text + length, sizeof(f->problem->text) - length, ": %s", kinds);
+		snprintf(f->problem->text + length, sizeof(f->problem->text) - length, ": %s",
+			 kinds);
 }
 
-static int find_all(struct events *events, const struct event_name *name, const struct events_search *search,
-		    struct events_problem *problem)
+static int find_all(struct events *events, const struct event_name *name,
+		    const struct events_search *search, struct events_problem *problem)
 {
-	static const char *const nouns[NR_EVENT_KINDS] = { "tracepoint", "kernel function", "function",
-							   "probe", "event" };
+	static const char *const nouns[NR_EVENT_KINDS] = { "tracepoint", "kernel function",
+							   "function", "probe", "event" };
 	struct finding f = { .events = events, .name = name, .search = search, .problem = problem };
 	size_t before = events->nr;
 	int error;
@@ -441,22 +473,28 @@ static int find_all(struct events *events, const struct event_name *name, const 
 	problem->text[0] = 0;
 	error = find(&f);
 	if (!error && events->nr == before && events->nr_left_out && !search->returns)
-		return fail(&f, -ENOTSUP, "none of the functions '%s' in '%s' can be probed: the kernel cannot probe their first "
-			    "instructions", name->name, f.path);
+		return fail(
+			&f, -ENOTSUP,
+			"none of the functions '%s' in '%s' can be probed: the kernel cannot probe their first "
+			"instructions",
+			name->name, f.path);
 	if (!error && events->nr == before && events->nr_left_out)
-		return fail(&f, -ENOTSUP, "calls of none of the functions '%s' in '%s' can be timed: they do not return, or not "
-			    "all their exits are known", name->name, f.path);
+		return fail(
+			&f, -ENOTSUP,
+			"calls of none of the functions '%s' in '%s' can be timed: they do not return, or not "
+			"all their exits are known",
+			name->name, f.path);
 	if (!error && events->nr == before && *f.path)
-		return fail(&f, -ENOENT, "'%s' has no %s '%s%s%s'", f.path, nouns[name->kind], name->group,
-			    *name->group ? ":" : "", name->name);
+		return fail(&f, -ENOENT, "'%s' has no %s '%s%s%s'", f.path, nouns[name->kind],
+			    name->group, *name->group ? ":" : "", name->name);
 	if (!error && events->nr == before)
 		return fail(&f, -ENOENT, "there is no %s '%s%s%s'", nouns[name->kind], name->group,
 			    *name->group ? ":" : "", name->name);
 	return error;
 }
 
-int events_find(struct events *events, const struct event_name *name, const struct events_search *search,
-		struct events_problem *problem)
+int events_find(struct events *events, const struct event_name *name,
+		const struct events_search *search, struct events_problem *problem)
 {
 	struct finding f = { .name = name, .search = search, .problem = problem };
 	int error = find_all(events, name, search, problem);

@@ -16,14 +16,15 @@
 #include "process/proc_maps.h"
 
 static const char *const library_directories[] = {
-	"/lib/" MULTIARCH, "/usr/lib/" MULTIARCH, "/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib",
+	"/lib/" MULTIARCH, "/usr/lib/" MULTIARCH, "/lib64", "/usr/lib64", "/lib",
+	"/usr/lib",        "/usr/local/lib",
 };
 #define NR_LIBRARY_DIRECTORIES (sizeof(library_directories) / sizeof(library_directories[0]))
 
 /* where names are looked for */
 struct place {
-	char path[32];		/* "", or /proc/PID/root */
-	int fd;			/* the directory there; -1: our own root */
+	char path[32]; /* "", or /proc/PID/root */
+	int fd;        /* the directory there; -1: our own root */
 };
 
 /* libc.so in /usr/lib is a linker's script */
@@ -62,10 +63,11 @@ static void name_of(int fd, char name[PATH_MAX])
 }
 
 /*
- * A path from here to the file that was found in a process's root. Links in there may be absolute: then it is the one
- * without links, which begins as the root's own does.
+ * A path from here to the file that was found in a process's root. Links in there may be absolute:
+ * then it is the one without links, which begins as the root's own does.
  */
-static bool path_to(const struct place *place, int found, const char *name, const struct file_key *key, char path[PATH_MAX])
+static bool path_to(const struct place *place, int found, const char *name,
+		    const struct file_key *key, char path[PATH_MAX])
 {
 	char root[PATH_MAX], whole[PATH_MAX];
 	size_t length;
@@ -76,10 +78,14 @@ static bool path_to(const struct place *place, int found, const char *name, cons
 	name_of(found, whole);
 	length = strcmp(root, "/") ? strlen(root) : 0;
 	return !strncmp(whole, root, length) &&
-	       snprintf(path, PATH_MAX, "%s%s", place->path, whole + length) < PATH_MAX && leads_to(path, key);
+	       snprintf(path, PATH_MAX, "%s%s", place->path, whole + length) < PATH_MAX &&
+	       leads_to(path, key);
 }
 
-/* Sets *path if an ELF file has this name there, links resolved if we have it, too; inode: only that one, 0: any. */
+/*
+ * Sets *path if an ELF file has this name there, links resolved if we have it, too; inode: only
+ * that one, 0: any.
+ */
 static bool take(char path[PATH_MAX], const struct place *place, const char *name, uint64_t inode)
 {
 	struct file_key key;
@@ -92,7 +98,8 @@ static bool take(char path[PATH_MAX], const struct place *place, const char *nam
 	if (taken && place->fd >= 0 && !leads_to(name, &key))
 		taken = path_to(place, found, name, &key, path);
 	else if (taken && !strncmp(name, "/proc/", 6) && strlen(name) < PATH_MAX)
-		strcpy(path, name);	/* what a process has there may have another name here, or none */
+		/* what a process has there may have another name here, or none */
+		strcpy(path, name);
 	else if (taken)
 		taken = realpath(name, path);
 	if (taken)
@@ -109,7 +116,8 @@ static bool means(const char *file_name, const char *name)
 	if (strncmp(file_name, name, length))
 		return false;
 	file_name += length;
-	return !*file_name || !strncmp(file_name, ".so", 3) || (*file_name == '-' && strstr(file_name, ".so"));
+	return !*file_name || !strncmp(file_name, ".so", 3) ||
+	       (*file_name == '-' && strstr(file_name, ".so"));
 }
 
 /* ---- as a process sees it ---- */
@@ -117,10 +125,13 @@ static bool means(const char *file_name, const char *name)
 static const struct place here = { .fd = -1 };
 
 /* For a process in a chroot, the kernel names files as we see them. */
-static bool take_mapped(char path[PATH_MAX], const struct place *place, const struct proc_mapping *mapping)
+static bool take_mapped(char path[PATH_MAX], const struct place *place,
+			const struct proc_mapping *mapping)
 {
-	return take(path, place, mapping->path, mapping->inode) || take(path, &here, mapping->path, mapping->inode) ||
-	       take(path, place, mapping->path, 0);	/* some file systems have other numbers in mappings */
+	return take(path, place, mapping->path, mapping->inode) ||
+	       take(path, &here, mapping->path, mapping->inode) ||
+	       /* some file systems have other numbers in mappings */
+	       take(path, place, mapping->path, 0);
 }
 
 static bool find_mapped(const char *name, pid_t pid, const struct place *place, char path[PATH_MAX])
@@ -140,7 +151,10 @@ static bool find_mapped(const char *name, pid_t pid, const struct place *place, 
 	return found;
 }
 
-/* as the process sees it: what is mounted there may be of its own mount namespace. False: it is gone, or not ours to see */
+/*
+ * as the process sees it: what is mounted there may be of its own mount namespace. False: it is
+ * gone, or not ours to see
+ */
 static bool find_root(pid_t pid, struct place *place)
 {
 	*place = here;
@@ -154,7 +168,8 @@ static bool find_root(pid_t pid, struct place *place)
 /* ---- in directories ---- */
 
 /* prefix: "lib" for a name without it */
-static bool find_library(const struct place *place, const char *prefix, const char *name, char path[PATH_MAX])
+static bool find_library(const struct place *place, const char *prefix, const char *name,
+			 char path[PATH_MAX])
 {
 	bool found = false;
 
@@ -162,13 +177,16 @@ static bool find_library(const struct place *place, const char *prefix, const ch
 		char pattern[PATH_MAX];
 		glob_t matches;
 
-		if (snprintf(pattern, sizeof(pattern), "%s%s/%s%s*", place->path, library_directories[i], prefix, name) >=
-			    (int)sizeof(pattern) || glob(pattern, 0, NULL, &matches))
+		if (snprintf(pattern, sizeof(pattern), "%s%s/%s%s*", place->path,
+			     library_directories[i], prefix, name) >= (int)sizeof(pattern) ||
+		    glob(pattern, 0, NULL, &matches))
 			continue;
 		for (size_t m = 0; m < matches.gl_pathc && !found; m++) {
-			const char *match = matches.gl_pathv[m], *file_name = strrchr(match, '/') + 1;
+			const char *match = matches.gl_pathv[m],
+				   *file_name = strrchr(match, '/') + 1;
 
-			found = strstr(file_name, ".so") && means(file_name + strlen(prefix), name) &&
+			found = strstr(file_name, ".so") &&
+				means(file_name + strlen(prefix), name) &&
 				take(path, place, match + strlen(place->path), 0);
 		}
 		globfree(&matches);
@@ -185,8 +203,9 @@ static bool find_program(const struct place *place, const char *name, char path[
 		char candidate[PATH_MAX];
 
 		length = strcspn(directories, ":");
-		if (snprintf(candidate, sizeof(candidate), "%.*s/%s", (int)length, directories, name) <
-			    (int)sizeof(candidate) && take(path, place, candidate, 0))
+		if (snprintf(candidate, sizeof(candidate), "%.*s/%s", (int)length, directories,
+			     name) < (int)sizeof(candidate) &&
+		    take(path, place, candidate, 0))
 			return true;
 	}
 	return false;
@@ -195,12 +214,14 @@ static bool find_program(const struct place *place, const char *name, char path[
 static bool find_file(const char *name, pid_t pid, const struct place *place, char path[PATH_MAX])
 {
 	if (strchr(name, '/'))
-		return take(path, *name == '/' && strncmp(name, "/proc/", 6) ? place : &here, name, 0);
+		return take(path, *name == '/' && strncmp(name, "/proc/", 6) ? place : &here, name,
+			    0);
 	/* what would be a pattern for glob() is the name of no library */
 	if (!*name || strpbrk(name, "*?[\\") || !strcmp(name, ".") || !strcmp(name, ".."))
 		return false;
-	return (pid && find_mapped(name, pid, place, path)) || find_library(place, "", name, path) ||
-	       find_program(place, name, path) || find_library(place, "lib", name, path);
+	return (pid && find_mapped(name, pid, place, path)) ||
+	       find_library(place, "", name, path) || find_program(place, name, path) ||
+	       find_library(place, "lib", name, path);
 }
 
 int file_path_find(const char *name, pid_t pid, char path[PATH_MAX])

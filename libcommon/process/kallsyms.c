@@ -15,7 +15,7 @@ struct kallsyms {
 	int error;
 	struct kallsym *symbols;
 	size_t nr, room;
-	char *text;	/* the file; names point into it */
+	char *text; /* the file; names point into it */
 };
 
 static int read_text(char **text)
@@ -27,7 +27,7 @@ static int read_text(char **text)
 	if (!file)
 		return -errno;
 	*text = NULL;
-	setvbuf(file, NULL, _IOFBF, 1 << 16);	/* it is megabytes, and procfs suggests 1 KB */
+	setvbuf(file, NULL, _IOFBF, 1 << 16); /* it is megabytes, and procfs suggests 1 KB */
 	errno = 0;
 	if (getdelim(text, &size, 0, file) < 0)
 		error = errno ? -errno : -ENODATA;
@@ -54,7 +54,10 @@ static int add(struct kallsyms *k, struct kallsym symbol)
 	return 0;
 }
 
-/* Takes the next symbol off the text, "ffffffff81000000 T name[\t[module]]". *type: its letter. false: there is none */
+/*
+ * Takes the next symbol off the text, "ffffffff81000000 T name[\t[module]]". *type: its letter.
+ * false: there is none
+ */
 static bool next_symbol(char **text, char *type, struct kallsym *symbol)
 {
 	char *line, *end, *tab;
@@ -130,8 +133,9 @@ const char *kallsyms_explain(int error)
 		fclose(file);
 	if (error != -EACCES)
 		return strerror(-error);
-	return restricted == '2' ? "kernel.kptr_restrict is 2; 'sysctl kernel.kptr_restrict=1' lets root see them" :
-				   "CAP_SYSLOG is missing; run as root";
+	return restricted == '2'
+		       ? "kernel.kptr_restrict is 2; 'sysctl kernel.kptr_restrict=1' lets root see them"
+		       : "CAP_SYSLOG is missing; run as root";
 }
 
 void kallsyms_free(struct kallsyms *k)

@@ -10,7 +10,7 @@
 
 struct named_address {
 	uint64_t address;
-	struct kernel_symbol symbol;	/* .name NULL: it has none */
+	struct kernel_symbol symbol; /* .name NULL: it has none */
 	UT_hash_handle hh;
 	char text[];
 };
@@ -19,7 +19,7 @@ struct kernel_symbols {
 	kernel_symbol_fn *ask;
 	void *arg;
 	struct named_address *addresses;
-	struct kallsyms *kallsyms;	/* NULL: not read yet */
+	struct kallsyms *kallsyms; /* NULL: not read yet */
 };
 
 struct kernel_symbols *kernel_symbols_new(kernel_symbol_fn *ask, void *arg)
@@ -57,8 +57,9 @@ static bool is_of_bpf(const char *name)
 	static const char program[] = "bpf_prog_", trampoline[] = "bpf_trampoline_";
 
 	if (!strncmp(name, program, sizeof(program) - 1))
-		return strspn(name + sizeof(program) - 1, "0123456789abcdef") >= 16;	/* its tag */
-	return !strncmp(name, trampoline, sizeof(trampoline) - 1) && isdigit((unsigned char)name[sizeof(trampoline) - 1]);
+		return strspn(name + sizeof(program) - 1, "0123456789abcdef") >= 16; /* its tag */
+	return !strncmp(name, trampoline, sizeof(trampoline) - 1) &&
+	       isdigit((unsigned char)name[sizeof(trampoline) - 1]);
 }
 
 /* Takes "symbol+0x1/0x2 [module]" apart. */
@@ -103,7 +104,9 @@ static void look_up(struct kernel_symbols *s, uint64_t address, struct kernel_sy
 	found = s->kallsyms ? kallsyms_find(s->kallsyms, address) : NULL;
 	if (found)
 		*symbol = (struct kernel_symbol){
-			.offset = address - found->start, .name = found->name, .module = found->module,
+			.offset = address - found->start,
+			.name = found->name,
+			.module = found->module,
 		};
 }
 

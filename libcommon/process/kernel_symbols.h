@@ -9,21 +9,22 @@
 struct kernel_symbols;
 
 struct kernel_symbol {
-	uint64_t offset;	/* of the address in the symbol */
+	uint64_t offset; /* of the address in the symbol */
 	const char *name;
-	const char *module;	/* "bpf" for BPF programs; NULL: the kernel itself */
-	bool schedules;		/* a function of the scheduler, which /proc/PID/wchan and /proc/PID/stack leave out */
+	const char *module; /* "bpf" for BPF programs; NULL: the kernel itself */
+	/* a function of the scheduler, which /proc/PID/wchan and /proc/PID/stack leave out */
+	bool schedules;
 };
 
 /*
- * Asks the kernel. *text is valid until the next call; its form is that of %pS in printk-formats.rst, "symbol+0x1/0x2 [module]"; "0x123":
- * it is in no symbol. 0 or -errno
+ * Asks the kernel. *text is valid until the next call; its form is that of %pS in
+ * printk-formats.rst, "symbol+0x1/0x2 [module]"; "0x123": it is in no symbol. 0 or -errno
  */
 typedef int kernel_symbol_fn(void *arg, uint64_t address, const char **text, bool *schedules);
 
 /*
- * The kernel is asked for each address once. Addresses that it does not name, such as those in trampolines, are looked
- * up in /proc/kallsyms, which is read once. NULL: no memory
+ * The kernel is asked for each address once. Addresses that it does not name, such as those in
+ * trampolines, are looked up in /proc/kallsyms, which is read once. NULL: no memory
  */
 struct kernel_symbols *kernel_symbols_new(kernel_symbol_fn *ask, void *arg);
 /* Reads /proc/kallsyms now, unless that was done already: for symbols that will be gone soon */
@@ -34,8 +35,8 @@ void kernel_symbols_free(struct kernel_symbols *symbols);
 const struct kernel_symbol *kernel_symbols_find(struct kernel_symbols *symbols, uint64_t address);
 
 /*
- * why addresses have no names: -EACCES (they are hidden: kernel.kptr_restrict), -errno; 0: /proc/kallsyms was read, or
- * not needed
+ * why addresses have no names: -EACCES (they are hidden: kernel.kptr_restrict), -errno; 0:
+ * /proc/kallsyms was read, or not needed
  */
 int kernel_symbols_error(const struct kernel_symbols *symbols);
 

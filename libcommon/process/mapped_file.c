@@ -15,16 +15,19 @@
 
 /* where the file is looked for, in this order */
 enum place {
-	MAPPED,		/* the kernel's own link to it */
-	OF_PROCESS,	/* its path, as the process sees it */
-	OWN,		/* its path, as we see it */
+	MAPPED,     /* the kernel's own link to it */
+	OF_PROCESS, /* its path, as the process sees it */
+	OWN,        /* its path, as we see it */
 	NR_PLACES
 };
 
 struct mapped_file mapped_file_of(pid_t tid, const struct proc_mapping *mapping)
 {
 	return (struct mapped_file){
-		.tid = tid, .start = mapping->start, .end = mapping->end, .path = mapping->path,
+		.tid = tid,
+		.start = mapping->start,
+		.end = mapping->end,
+		.path = mapping->path,
 	};
 }
 
@@ -54,21 +57,23 @@ static int find(const struct mapped_file *file, enum place place, struct file_ke
 
 	switch (place) {
 	case MAPPED:
-		snprintf(link, sizeof(link), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, file->tid, file->start,
-			 file->end);
+		snprintf(link, sizeof(link), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, file->tid,
+			 file->start, file->end);
 		return regular_file_find(-1, link, true, key);
 	case OF_PROCESS:
 		return file->path[0] == '/' ? find_of_process(file, key) : -ENOENT;
 	default:
-		return file->path[0] == '/' ? regular_file_find(-1, file->path, true, key) : -ENOENT;
+		return file->path[0] == '/' ? regular_file_find(-1, file->path, true, key)
+					    : -ENOENT;
 	}
 }
 
 /*
- * The device in maps is not always stat()'s (btrfs, overlayfs), so the kernel's own link need not have it;
- * a path must lead to it.
+ * The device in maps is not always stat()'s (btrfs, overlayfs), so the kernel's own link need not
+ * have it; a path must lead to it.
  */
-static bool is_mapped_there(const struct proc_mapping *mapping, enum place place, const struct file_key *key)
+static bool is_mapped_there(const struct proc_mapping *mapping, enum place place,
+			    const struct file_key *key)
 {
 	return key->inode == mapping->inode && (place == MAPPED || key->dev == mapping->dev);
 }
@@ -106,12 +111,14 @@ bool mapped_file_names_memory(const char *path)
 
 static bool is_shared_memory(const char *path)
 {
-	return mapped_file_names_memory(path) && path[proc_maps_path_length(path)];	/* it is deleted */
+	/* it is deleted */
+	return mapped_file_names_memory(path) && path[proc_maps_path_length(path)];
 }
 
 /*
- * .NET, BEAM and PHP keep their code in shared memory, to map it once for writing and once for running, or for their workers.
- * It is no file with code, but what they make at run time; a program that runs from there is.
+ * .NET, BEAM and PHP keep their code in shared memory, to map it once for writing and once for
+ * running, or for their workers. It is no file with code, but what they make at run time; a program
+ * that runs from there is.
  */
 static bool is_made_at_run_time(const struct proc_mapping *mapping, int found)
 {
@@ -160,7 +167,8 @@ static bool identify_any(const char *path, struct file_key *key)
 
 	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &st))
 		return false;
-	*key = (struct file_key){ .dev = makedev(st.stx_dev_major, st.stx_dev_minor), .inode = st.stx_ino };
+	*key = (struct file_key){ .dev = makedev(st.stx_dev_major, st.stx_dev_minor),
+				  .inode = st.stx_ino };
 	return true;
 }
 

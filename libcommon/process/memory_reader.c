@@ -16,7 +16,8 @@ void memory_reader_forget(struct memory_reader *r)
 		r->pages[i].number = 0;
 }
 
-void memory_reader_begin(struct memory_reader *r, const struct process_memory *memory, uint64_t max_bytes)
+void memory_reader_begin(struct memory_reader *r, const struct process_memory *memory,
+			 uint64_t max_bytes)
 {
 	r->read = read_process;
 	r->arg = (void *)memory;
@@ -37,7 +38,8 @@ static const struct reader_page *page_at(struct memory_reader *r, uint64_t numbe
 	page->nr = 0;
 	if (r->max_bytes >= READER_PAGE_BYTES) {
 		r->max_bytes -= READER_PAGE_BYTES;
-		page->nr = r->read(r->arg, number * READER_PAGE_BYTES, page->bytes, READER_PAGE_BYTES);
+		page->nr =
+			r->read(r->arg, number * READER_PAGE_BYTES, page->bytes, READER_PAGE_BYTES);
 	}
 	return page;
 }
@@ -50,7 +52,8 @@ void memory_read(struct memory_reader *r, uint64_t address, void *to, size_t byt
 	while (done < bytes && r->reads < MAX_READS) {
 		uint64_t at = address + done;
 		const struct reader_page *page = page_at(r, at / READER_PAGE_BYTES);
-		size_t in_page = at % READER_PAGE_BYTES, nr = page->nr > in_page ? page->nr - in_page : 0;
+		size_t in_page = at % READER_PAGE_BYTES,
+		       nr = page->nr > in_page ? page->nr - in_page : 0;
 
 		if (nr > bytes - done)
 			nr = bytes - done;
@@ -71,7 +74,8 @@ size_t memory_read_words(struct memory_reader *r, const uint64_t *at, uint32_t *
 
 	if (r->read == read_process)
 		return process_memory_read_words(r->arg, at, words, nr);
-	while (done < nr && r->read(r->arg, at[done], &words[done], sizeof(*words)) == sizeof(*words))
+	while (done < nr &&
+	       r->read(r->arg, at[done], &words[done], sizeof(*words)) == sizeof(*words))
 		done++;
 	return done;
 }

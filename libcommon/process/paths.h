@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Paths of mapped files, each kept once for all mappings: a process that maps one long path many times takes no more memory. For
- * one thread; not to be changed.
+ * Paths of mapped files, each kept once for all mappings: a process that maps one long path many
+ * times takes no more memory. For one thread; not to be changed.
  */
 #ifndef EHPERF_PROCESS_PATHS_H
 #define EHPERF_PROCESS_PATHS_H

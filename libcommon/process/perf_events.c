@@ -79,9 +79,11 @@ static int open_on(struct perf_events *events, int cpu, struct perf_event **even
 	return 0;
 }
 
-int perf_events_open_clock(struct perf_events *events, const struct cpu_set *cpus, uint64_t period_ns)
+int perf_events_open_clock(struct perf_events *events, const struct cpu_set *cpus,
+			   uint64_t period_ns)
 {
-	static const struct perf_encoding clock = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK };
+	static const struct perf_encoding clock = { .type = PERF_TYPE_SOFTWARE,
+						    .config = PERF_COUNT_SW_CPU_CLOCK };
 
 	return perf_events_open(events, cpus, &clock, period_ns, 0);
 }
@@ -90,7 +92,9 @@ int perf_events_open(struct perf_events *events, const struct cpu_set *cpus,
 		     const struct perf_encoding *encoding, uint64_t period, uint64_t frequency)
 {
 	struct perf_events opened = {
-		.event = *encoding, .period = period, .frequency = frequency,
+		.event = *encoding,
+		.period = period,
+		.frequency = frequency,
 		.is_clock = perf_encoding_is_clock(encoding),
 	};
 	struct perf_event *event;
@@ -111,8 +115,8 @@ int perf_events_open(struct perf_events *events, const struct cpu_set *cpus,
 /* ---- idle and stolen time ---- */
 
 /*
- * Sets each absent_ns to the CPU's time since boot in which no sample is expected, less the previous absent_ns: it is stolen, or
- * idle, unless that counts.
+ * Sets each absent_ns to the CPU's time since boot in which no sample is expected, less the
+ * previous absent_ns: it is stolen, or idle, unless that counts.
  */
 static void read_absence(struct perf_events *events, const struct perf_event *only)
 {
@@ -130,7 +134,9 @@ static void read_absence(struct perf_events *events, const struct perf_event *on
 		for (size_t i = 0; i < events->nr; i++)
 			if (events->events[i].cpu == cpu && (!only || only == &events->events[i]))
 				events->events[i].absent_ns =
-					(steal + (events->idle_counts ? 0 : idle + iowait)) * tick_ns - events->events[i].absent_ns;
+					(steal + (events->idle_counts ? 0 : idle + iowait)) *
+						tick_ns -
+					events->events[i].absent_ns;
 	}
 	if (stat)
 		fclose(stat);
@@ -172,7 +178,8 @@ static void end_on(struct perf_event *event)
 }
 
 /* The CPU has come at an unknown moment of the last blind_ns. */
-static int begin_on(struct perf_events *events, int cpu, uint64_t blind_ns, perf_event_fn *attach, void *arg)
+static int begin_on(struct perf_events *events, int cpu, uint64_t blind_ns, perf_event_fn *attach,
+		    void *arg)
 {
 	struct perf_event *event;
 	int error = open_on(events, cpu, &event);
@@ -208,7 +215,8 @@ static uint64_t above(uint64_t a, uint64_t b)
 }
 
 /* 0 or -errno */
-static int lost_on(const struct perf_events *events, const struct perf_event *e, const struct perf_runs *runs, uint64_t *lost)
+static int lost_on(const struct perf_events *events, const struct perf_event *e,
+		   const struct perf_runs *runs, uint64_t *lost)
 {
 	uint64_t period = events->period, idle_runs = events->idle_counts ? 0 : runs->idle_runs;
 	uint64_t count, unheard = 0, tick_ns = 1000000000 / sysconf(_SC_CLK_TCK);

@@ -17,32 +17,39 @@ struct perf_event_attr;
 int perf_event_open_cpu(struct perf_event_attr *attr, int cpu);
 
 struct perf_event {
-	int fd, cpu;		/* fd -1: the CPU is offline */
+	int fd, cpu; /* fd -1: the CPU is offline */
 	/*
-	 * The CPU's idle and stolen time by /proc/stat. Once the event is enabled: the total at that moment;
-	 * once it is disabled: the time while it was enabled.
+	 * The CPU's idle and stolen time by /proc/stat. Once the event is enabled: the total at
+	 * that moment; once it is disabled: the time while it was enabled.
 	 */
 	uint64_t absent_ns;
 	/* overflows at most before it was noticed that the CPU had come */
 	uint64_t blind;
-	bool was_offline;	/* meanwhile; it had another event before */
+	bool was_offline; /* meanwhile; it had another event before */
 };
 
 struct perf_events {
 	struct perf_event *events;
-	size_t nr, room;	/* one for each CPU that was online at some time */
+	size_t nr, room; /* one for each CPU that was online at some time */
 	struct perf_encoding event;
-	uint64_t frequency;	/* with period 0 */
-	uint64_t period;	/* an overflow every so many; of a clock, nanoseconds; 0: at a rate, by a period that varies */
+	uint64_t frequency; /* with period 0 */
+	/*
+	 * an overflow every so many; of a clock, nanoseconds; 0: at a rate, by a period that varies
+	 */
+	uint64_t period;
 	bool is_clock;
-	bool idle_counts;	/* samples of idle CPUs are expected, too; the caller's to set before the events are enabled */
+	/*
+	 * samples of idle CPUs are expected, too; the caller's to set before the events are enabled
+	 */
+	bool idle_counts;
 };
 
 /*
- * Opens a cpu-clock event on each of these CPUs, disabled, that overflows every period_ns. CPUs that went
- * offline are left out. 0, or -errno of perf_event_open().
+ * Opens a cpu-clock event on each of these CPUs, disabled, that overflows every period_ns. CPUs
+ * that went offline are left out. 0, or -errno of perf_event_open().
  */
-int perf_events_open_clock(struct perf_events *events, const struct cpu_set *cpus, uint64_t period_ns);
+int perf_events_open_clock(struct perf_events *events, const struct cpu_set *cpus,
+			   uint64_t period_ns);
 /* perf_events_open_clock() for another event; period 0: `frequency` times a second */
 int perf_events_open(struct perf_events *events, const struct cpu_set *cpus,
 		     const struct perf_encoding *event, uint64_t period, uint64_t frequency);
@@ -52,28 +59,31 @@ void perf_events_disable(struct perf_events *events);
 /* 0 or -errno */
 typedef int perf_event_fn(void *arg, int fd);
 /*
- * CPUs have come or gone within the last blind_ns, and these are the ones to measure now. An event ends
- * with its CPU and does not come back with it: opens new ones, calls attach() for each and enables it. 0 or
- * -errno
+ * CPUs have come or gone within the last blind_ns, and these are the ones to measure now. An event
+ * ends with its CPU and does not come back with it: opens new ones, calls attach() for each and
+ * enables it. 0 or -errno
  */
 int perf_events_follow(struct perf_events *events, const struct cpu_set *cpus, uint64_t blind_ns,
 		       perf_event_fn *attach, void *arg);
 
-/* how often the events' program ran on a CPU, and how many of these runs interrupted the idle task */
+/*
+ * how often the events' program ran on a CPU, and how many of these runs interrupted the idle task
+ */
 struct perf_runs {
 	uint64_t runs, idle_runs;
 };
 
 /*
- * *lost: how many overflows of these events, now disabled, their program did not see, by the events' own
- * counts; 0 if the period varies. runs[] is indexed by CPU. 0 or -errno
+ * *lost: how many overflows of these events, now disabled, their program did not see, by the
+ * events' own counts; 0 if the period varies. runs[] is indexed by CPU. 0 or -errno
  *
  * An idle CPU may sleep through its clock's overflows, and a virtual CPU may be descheduled by the
- * hypervisor: nothing of interest ran then, so that nothing is lost. /proc/stat gives idle and stolen time
- * with an error of up to 20 ms. So on a CPU that had any, losses that amount to less than that are not
- * noticed, and of one that was offline meanwhile only .blind is.
+ * hypervisor: nothing of interest ran then, so that nothing is lost. /proc/stat gives idle and
+ * stolen time with an error of up to 20 ms. So on a CPU that had any, losses that amount to less
+ * than that are not noticed, and of one that was offline meanwhile only .blind is.
  */
-int perf_events_lost(const struct perf_events *events, const struct perf_runs *runs, uint64_t *lost);
+int perf_events_lost(const struct perf_events *events, const struct perf_runs *runs,
+		     uint64_t *lost);
 void perf_events_close(struct perf_events *events);
 
 #endif

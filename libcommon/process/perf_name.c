@@ -26,7 +26,8 @@ static bool is_raw(const char *name, struct perf_encoding *encoding)
 	if (name[0] != 'r' || !isxdigit((unsigned char)name[1]))
 		return false;
 	errno = 0;
-	*encoding = (struct perf_encoding){ .type = PERF_TYPE_RAW, .config = strtoull(name + 1, &end, 16) };
+	*encoding = (struct perf_encoding){ .type = PERF_TYPE_RAW,
+					    .config = strtoull(name + 1, &end, 16) };
 	return !errno && !*end;
 }
 
@@ -37,7 +38,8 @@ int perf_name_encode(const char *name, struct perf_encoding *encoding)
 
 	if (is_raw(name, encoding))
 		return 0;
-	if (!start_library() || pfm_get_os_event_encoding(name, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &arg) ||
+	if (!start_library() ||
+	    pfm_get_os_event_encoding(name, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &arg) ||
 	    attr.type == PERF_TYPE_TRACEPOINT)
 		return -ENOENT;
 	*encoding = (struct perf_encoding){
@@ -95,7 +97,8 @@ int perf_names(const char *pattern, int (*found)(void *arg, const char *name), v
 
 	if (!start_library())
 		return 0;
-	pfm_for_all_pmus(pmu) {
+	pfm_for_all_pmus(pmu)
+	{
 		pfm_pmu_info_t info = { .size = sizeof(info) };
 
 		if (!error && !pfm_get_pmu_info(pmu, &info) && info.is_present)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * perf's names of events, by libpfm: page-faults, cycles, L1-dcache-load-misses, r01c2, and what the CPU's
- * model has.
+ * perf's names of events, by libpfm: page-faults, cycles, L1-dcache-load-misses, r01c2, and what
+ * the CPU's model has.
  */
 #ifndef EHPERF_PROCESS_PERF_NAME_H
 #define EHPERF_PROCESS_PERF_NAME_H

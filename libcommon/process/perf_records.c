@@ -16,10 +16,10 @@
 #include "process/cpu_set.h"
 #include "process/perf_events.h"
 
-#define RING_PAGES 64	/* per CPU, a power of two */
+#define RING_PAGES 64 /* per CPU, a power of two */
 
 struct ring {
-	int fd;		/* -1: the CPU is offline */
+	int fd; /* -1: the CPU is offline */
 	struct perf_event_mmap_page *page;
 };
 
@@ -27,7 +27,7 @@ struct perf_records {
 	int epoll_fd;
 	size_t page_size;
 	struct cpu_watch watch;
-	struct ring *rings;	/* by CPU */
+	struct ring *rings; /* by CPU */
 	size_t nr, room;
 };
 
@@ -59,15 +59,18 @@ static int open_ring(const struct perf_records *records, struct ring *ring, int 
 
 	if (opened.fd < 0)
 		return opened.fd == -ENODEV ? 0 : opened.fd;
-	opened.page = mmap(NULL, ring_bytes(records), PROT_READ | PROT_WRITE, MAP_SHARED, opened.fd, 0);
-	if (opened.page == MAP_FAILED || epoll_ctl(records->epoll_fd, EPOLL_CTL_ADD, opened.fd, &event)) {
+	opened.page =
+		mmap(NULL, ring_bytes(records), PROT_READ | PROT_WRITE, MAP_SHARED, opened.fd, 0);
+	if (opened.page == MAP_FAILED ||
+	    epoll_ctl(records->epoll_fd, EPOLL_CTL_ADD, opened.fd, &event)) {
 		error = -errno;
 		if (opened.page != MAP_FAILED)
 			munmap(opened.page, ring_bytes(records));
 		close(opened.fd);
 		return error;
 	}
-	madvise(opened.page, ring_bytes(records), MADV_DONTFORK);	/* a child must not keep the event */
+	/* a child must not keep the event */
+	madvise(opened.page, ring_bytes(records), MADV_DONTFORK);
 	*ring = opened;
 	return 0;
 }
@@ -82,7 +85,8 @@ static void close_ring(const struct perf_records *records, struct ring *ring)
 }
 
 /*
- * Opens what is missing of these CPUs, and closes what belongs to others: no event comes back with its CPU.
+ * Opens what is missing of these CPUs, and closes what belongs to others: no event comes back with
+ * its CPU.
  */
 static int follow_cpus(struct perf_records *records, const struct cpu_set *online)
 {
@@ -145,7 +149,7 @@ int perf_records_fd(const struct perf_records *records)
 	return records->epoll_fd;
 }
 
-#define MAX_RECORD 65536	/* its size field has 16 bits */
+#define MAX_RECORD 65536 /* its size field has 16 bits */
 
 struct mmap2_record {
 	struct perf_event_header header;
@@ -175,8 +179,9 @@ static int take_record(const struct perf_event_header *header,
 	const struct fork_record *fork = record;
 	const struct comm_record *comm = record;
 	/* PERF_SAMPLE_TIME, with sample_id_all, is the last field of the record */
-	uint64_t time = header->size >= sizeof(*header) + 8 ? *(const uint64_t *)(record + header->size - 8) :
-							      0;
+	uint64_t time = header->size >= sizeof(*header) + 8
+				? *(const uint64_t *)(record + header->size - 8)
+				: 0;
 	struct process_event event = { .time_ns = time };
 
 	switch (header->type) {
@@ -195,7 +200,7 @@ static int take_record(const struct perf_event_header *header,
 			event.mapping.path = "";
 		break;
 	case PERF_RECORD_FORK:
-		if (fork->pid == fork->parent)	/* a thread */
+		if (fork->pid == fork->parent) /* a thread */
 			return 0;
 		event.kind = PROCESS_FORKED;
 		event.pid = fork->pid;
@@ -267,8 +272,8 @@ static int follow_changed_cpus(struct perf_records *records,
 	return error ? error : take(arg, &lost);
 }
 
-int perf_records_read(struct perf_records *records, int (*take)(void *arg, const struct process_event *event),
-		      void *arg)
+int perf_records_read(struct perf_records *records,
+		      int (*take)(void *arg, const struct process_event *event), void *arg)
 {
 	int error = 0;
 

@@ -15,14 +15,17 @@
 #define FIRST (-20)
 /* who has run for more than a quarter of the last half second takes much */
 #define WATCHED_NS 500000000
-#define LITTLE 4
+#define LITTLE     4
 
 /* a start that takes more than this of a CPU looks through large files, which is not urgent */
 #define BEGINNING_CPU_MS 1000
 
 static bool begun;
 
-/* With more runnable threads than this on a CPU, even a thread with the nice value -20 waits too long. */
+/*
+ * With more runnable threads than this on a CPU, even a thread with the nice value -20 waits too
+ * long.
+ */
 #define CROWD 32
 
 static bool is_crowded(void)
@@ -46,7 +49,10 @@ static void set_policy(pid_t tid, int policy)
 	sched_setscheduler(tid, policy | SCHED_RESET_ON_FORK, &parameters);
 }
 
-/* tid: 0 is the calling thread. Where real time is not allowed, as in some cgroups, the nice value remains. */
+/*
+ * tid: 0 is the calling thread. Where real time is not allowed, as in some cgroups, the nice value
+ * remains.
+ */
 static int go_first(pid_t tid)
 {
 	if (setpriority(PRIO_PROCESS, tid, FIRST))
@@ -87,7 +93,8 @@ void priority_take_for(unsigned cpu_ms)
 
 void priority_begin(void)
 {
-	begun = !getpriority(PRIO_PROCESS, 0) && sched_getscheduler(0) == SCHED_OTHER && !go_first(0);
+	begun = !getpriority(PRIO_PROCESS, 0) && sched_getscheduler(0) == SCHED_OTHER &&
+		!go_first(0);
 	priority_leave_after(BEGINNING_CPU_MS);
 }
 

@@ -33,8 +33,9 @@ static int parse_line(char *line, struct proc_mapping *mapping, bool *code)
 	int path = 0;
 
 	*mapping = (struct proc_mapping){};
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &mapping->start,
-		   &mapping->end, perms, &mapping->file_offset, &major, &minor, &mapping->inode, &path) < 7 ||
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n",
+		   &mapping->start, &mapping->end, perms, &mapping->file_offset, &major, &minor,
+		   &mapping->inode, &path) < 7 ||
 	    !path)
 		return -EBADMSG;
 	mapping->dev = makedev(major, minor);
@@ -50,8 +51,8 @@ static uint64_t end_offset(const struct proc_mapping *m)
 }
 
 /*
- * Anonymous code that exactly fills the hole between two pieces of one file's mapping is the file's text,
- * moved to huge pages (as node --use-largepages does). Makes it a mapping of the file again.
+ * Anonymous code that exactly fills the hole between two pieces of one file's mapping is the file's
+ * text, moved to huge pages (as node --use-largepages does). Makes it a mapping of the file again.
  */
 static void adopt(const struct proc_mapping *before, struct proc_mapping *code,
 		  const struct proc_mapping *after)
@@ -83,8 +84,8 @@ size_t proc_maps_path_length(const char *path)
 }
 
 /*
- * The kernel produces the file piece by piece, so that a mapping that changes meanwhile may appear twice, in
- * parts. Mappings must not overlap: the second part is trimmed or dropped.
+ * The kernel produces the file piece by piece, so that a mapping that changes meanwhile may appear
+ * twice, in parts. Mappings must not overlap: the second part is trimmed or dropped.
  */
 int proc_maps_append(struct proc_maps *maps, const struct proc_mapping *mapping)
 {
@@ -112,8 +113,8 @@ int proc_maps_append(struct proc_maps *maps, const struct proc_mapping *mapping)
 }
 
 /*
- * A window of three lines moves over the file: the middle one is appended when both of its neighbours are
- * known.
+ * A window of three lines moves over the file: the middle one is appended when both of its
+ * neighbours are known.
  */
 static int read_file(struct proc_maps *maps, FILE *file)
 {
@@ -138,7 +139,9 @@ static int read_file(struct proc_maps *maps, FILE *file)
 		if (!error && code[middle]) {
 			adopt(&around[before], &around[middle], &around[next]);
 			path_bytes += strlen(around[middle].path);
-			error = path_bytes > MAX_PROC_PATHS ? -E2BIG : proc_maps_append(maps, &around[middle]);
+			error = path_bytes > MAX_PROC_PATHS
+					? -E2BIG
+					: proc_maps_append(maps, &around[middle]);
 		}
 	}
 	if (!error && ferror(file))
@@ -198,7 +201,7 @@ int proc_maps_read(struct proc_maps *maps, pid_t pid)
 	if (error)
 		return error;
 	read.tid = pid;
-	if (!read.nr) {		/* the leader has exited: read another thread's */
+	if (!read.nr) { /* the leader has exited: read another thread's */
 		tasks = open_tasks(pid);
 		for (pid_t tid; !read.nr && (tid = next_thread(tasks, pid));)
 			if (!read_file(&read, fopen(name_maps(name, pid, tid), "re")))
@@ -306,7 +309,8 @@ static int make_room(struct proc_maps *maps, size_t at)
 		return -E2BIG;
 	if (array_reserve(&maps->mappings, &maps->room, maps->nr + 1))
 		return -ENOMEM;
-	memmove(&maps->mappings[at + 1], &maps->mappings[at], (maps->nr - at) * sizeof(*maps->mappings));
+	memmove(&maps->mappings[at + 1], &maps->mappings[at],
+		(maps->nr - at) * sizeof(*maps->mappings));
 	maps->nr++;
 	return 0;
 }
@@ -427,7 +431,8 @@ static size_t vdso_bytes(const Elf64_Ehdr *vdso)
 	size_t bytes = vdso->e_shoff + (size_t)vdso->e_shnum * vdso->e_shentsize;
 
 	for (int i = 0; i < vdso->e_phnum; i++)
-		if (segments[i].p_type == PT_LOAD && segments[i].p_offset + segments[i].p_filesz > bytes)
+		if (segments[i].p_type == PT_LOAD &&
+		    segments[i].p_offset + segments[i].p_filesz > bytes)
 			bytes = segments[i].p_offset + segments[i].p_filesz;
 	return bytes;
 }

@@ -13,7 +13,8 @@ bool proc_status_number(pid_t tid, const char *field, uint32_t *number)
 	snprintf(path, sizeof(path), "/proc/%d/status", tid);
 	status = fopen(path, "re");
 	while (status && !found && fgets(line, sizeof(line), status))
-		found = !strncmp(line, field, strlen(field)) && sscanf(line + strlen(field), "%u", number) == 1;
+		found = !strncmp(line, field, strlen(field)) &&
+			sscanf(line + strlen(field), "%u", number) == 1;
 	if (status)
 		fclose(status);
 	return found;

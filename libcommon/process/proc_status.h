@@ -7,7 +7,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The first number of this field, like "Tgid:" or "Uid:" (the real one). False: there is no such process or thread */
+/*
+ * The first number of this field, like "Tgid:" or "Uid:" (the real one). False: there is no such
+ * process or thread
+ */
 bool proc_status_number(pid_t tid, const char *field, uint32_t *number);
 
 #endif

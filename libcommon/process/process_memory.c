@@ -25,7 +25,7 @@ bool process_memory_is_used(const struct process_memory *memory)
 {
 	char byte;
 
-	return pread(memory->fd, &byte, 1, 0);	/* 0 bytes, or EIO where nothing is mapped */
+	return pread(memory->fd, &byte, 1, 0); /* 0 bytes, or EIO where nothing is mapped */
 }
 
 static ssize_t read_open(int fd, uint64_t address, void *to, size_t bytes)
@@ -39,7 +39,8 @@ static ssize_t read_open(int fd, uint64_t address, void *to, size_t bytes)
 	return errno == EIO ? -EFAULT : -errno;
 }
 
-ssize_t process_memory_read(const struct process_memory *memory, uint64_t address, void *to, size_t bytes)
+ssize_t process_memory_read(const struct process_memory *memory, uint64_t address, void *to,
+			    size_t bytes)
 {
 	struct iovec local = { to, bytes }, remote = { (void *)(uintptr_t)address, bytes };
 	ssize_t got;
@@ -62,7 +63,8 @@ static size_t read_words_of_pid(pid_t pid, const uint64_t *at, uint32_t *words, 
 	return got < 0 ? 0 : got / sizeof(*words);
 }
 
-size_t process_memory_read_words(const struct process_memory *memory, const uint64_t *at, uint32_t *words, size_t nr)
+size_t process_memory_read_words(const struct process_memory *memory, const uint64_t *at,
+				 uint32_t *words, size_t nr)
 {
 	size_t done = 0;
 
@@ -70,7 +72,8 @@ size_t process_memory_read_words(const struct process_memory *memory, const uint
 		nr = MAX_MEMORY_WORDS;
 	if (memory->fd < 0)
 		return read_words_of_pid(memory->pid, at, words, nr);
-	while (done < nr && read_open(memory->fd, at[done], &words[done], sizeof(*words)) == sizeof(*words))
+	while (done < nr &&
+	       read_open(memory->fd, at[done], &words[done], sizeof(*words)) == sizeof(*words))
 		done++;
 	return done;
 }

@@ -7,14 +7,11 @@
 
 static const struct {
 	char letter;
-	uint32_t mask;	/* of task_struct.__state, include/linux/sched.h */
+	uint32_t mask; /* of task_struct.__state, include/linux/sched.h */
 } states[] = {
-	[THREAD_RUNNABLE] = { 'R', 0 },
-	[THREAD_SLEEPING] = { 'S', 0x1 },
-	[THREAD_UNINTERRUPTIBLE] = { 'D', 0x2 },
-	[THREAD_STOPPED] = { 'T', 0x4 },
-	[THREAD_TRACED] = { 't', 0x8 },
-	[THREAD_PARKED] = { 'P', 0x40 },
+	[THREAD_RUNNABLE] = { 'R', 0 },          [THREAD_SLEEPING] = { 'S', 0x1 },
+	[THREAD_UNINTERRUPTIBLE] = { 'D', 0x2 }, [THREAD_STOPPED] = { 'T', 0x4 },
+	[THREAD_TRACED] = { 't', 0x8 },          [THREAD_PARKED] = { 'P', 0x40 },
 	[THREAD_IDLE] = { 'I', 0x2 | 0x400 },
 };
 _Static_assert(sizeof(states) / sizeof(states[0]) == NR_THREAD_STATES, "a letter for each state");

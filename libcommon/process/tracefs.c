@@ -82,7 +82,10 @@ int tracefs_tracepoint_id(const char *name)
 
 /* ---- fields ---- */
 
-/* "\tfield:size_t count;\toffset:32;\tsize:8;\tsigned:0;". 0, -ENOENT if the line has another field, -EDOM */
+/*
+ * "\tfield:size_t count;\toffset:32;\tsize:8;\tsigned:0;". 0, -ENOENT if the line has another
+ * field, -EDOM
+ */
 static int parse_field(char *line, const char *name, struct tracefs_field *field)
 {
 	char *type = strstr(line, "field:"), *end = type ? strchr(type, ';') : NULL, *its_name;
@@ -96,14 +99,18 @@ static int parse_field(char *line, const char *name, struct tracefs_field *field
 	if (!its_name)
 		return -ENOENT;
 	*its_name++ = 0;
-	if (strncmp(its_name, name, strlen(name)) || (its_name[strlen(name)] && its_name[strlen(name)] != '['))
+	if (strncmp(its_name, name, strlen(name)) ||
+	    (its_name[strlen(name)] && its_name[strlen(name)] != '['))
 		return -ENOENT;
 	if (its_name[strlen(name)] || strstr(type, "_loc") || strchr(type, '*') ||
-	    sscanf(end + 1, " offset:%u; size:%u; signed:%u;", &field->offset, &field->bytes, &is_signed) != 3 ||
-	    field->offset > UINT16_MAX || (field->bytes != 1 && field->bytes != 2 && field->bytes != 4 && field->bytes != 8))
+	    sscanf(end + 1, " offset:%u; size:%u; signed:%u;", &field->offset, &field->bytes,
+		   &is_signed) != 3 ||
+	    field->offset > UINT16_MAX ||
+	    (field->bytes != 1 && field->bytes != 2 && field->bytes != 4 && field->bytes != 8))
 		return -EDOM;
 	field->is_signed = is_signed;
-	field->is_size = !strcmp(type, "size_t") || !strcmp(type, "ssize_t") || !strncmp(name, "bytes", strlen("bytes"));
+	field->is_size = !strcmp(type, "size_t") || !strcmp(type, "ssize_t") ||
+			 !strncmp(name, "bytes", strlen("bytes"));
 	return 0;
 }
 

@@ -22,12 +22,13 @@ static bool is_root(uint32_t owner)
 }
 
 /*
- * Does the kernel itself say whose the files there are? A FUSE server, which any user may be, would do it. What is not mounted
- * where we see it may be one, unless it is a disk. A btrfs subvolume's files have a device that no mount has, but its mount's ID.
+ * Does the kernel itself say whose the files there are? A FUSE server, which any user may be, would
+ * do it. What is not mounted where we see it may be one, unless it is a disk. A btrfs subvolume's
+ * files have a device that no mount has, but its mount's ID.
  */
 static bool reads_as_honest(const struct file_key *key)
 {
-	FILE *mounts = fopen("/proc/self/mountinfo", "re");	/* proc_pid_mountinfo(5) */
+	FILE *mounts = fopen("/proc/self/mountinfo", "re"); /* proc_pid_mountinfo(5) */
 	bool honest = major(key->dev) != 0, found = false;
 	unsigned of_major, of_minor;
 	unsigned long mount;
@@ -48,11 +49,13 @@ static bool reads_as_honest(const struct file_key *key)
 	return honest;
 }
 
-/* Has there been a mount, or an unmount? Then numbers of mounts and devices may be those of others. */
+/*
+ * Has there been a mount, or an unmount? Then numbers of mounts and devices may be those of others.
+ */
 static bool have_mounts_changed(void)
 {
 	static int mounts = -1;
-	struct pollfd changed = { .events = POLLPRI };	/* proc_pid_mounts(5) */
+	struct pollfd changed = { .events = POLLPRI }; /* proc_pid_mounts(5) */
 
 	if (mounts < 0)
 		mounts = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
@@ -66,7 +69,7 @@ static bool is_honest(const struct file_key *key)
 	static struct place {
 		uint64_t dev, mount;
 		bool honest;
-	} places[NR_PLACES];		/* the last ones that were asked for */
+	} places[NR_PLACES]; /* the last ones that were asked for */
 	static size_t nr;
 	struct place *place;
 
@@ -76,7 +79,9 @@ static bool is_honest(const struct file_key *key)
 		if (places[i].dev == key->dev && places[i].mount == key->mount)
 			return places[i].honest;
 	place = &places[nr++ % NR_PLACES];
-	*place = (struct place){ .dev = key->dev, .mount = key->mount, .honest = reads_as_honest(key) };
+	*place = (struct place){ .dev = key->dev,
+				 .mount = key->mount,
+				 .honest = reads_as_honest(key) };
 	return place->honest;
 }
 
@@ -101,5 +106,6 @@ uint64_t owner_of_process(pid_t pid)
 uint64_t owner_of_file(const struct file_key *key)
 {
 	/* whom a server names as the owner, has nothing to do with what the server does */
-	return is_honest(key) ? owner_of_user(key->owner) : owner_of_user(UINT32_MAX) | (uint32_t)key->owner;
+	return is_honest(key) ? owner_of_user(key->owner)
+			      : owner_of_user(UINT32_MAX) | (uint32_t)key->owner;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which files and processes are trusted. Others may be slow or hostile: they must not delay the trusted ones, nor share a worker with
- * them.
+ * Which files and processes are trusted. Others may be slow or hostile: they must not delay the
+ * trusted ones, nor share a worker with them.
  */
 #ifndef EHPERF_PROCESS_TRUST_H
 #define EHPERF_PROCESS_TRUST_H
@@ -13,12 +13,13 @@
 #include "dwarf/regular_file.h"
 
 /*
- * Owners of workers' jobs (process/workers.h). 0: root, the user that runs the tool, and the user that called sudo. Where a server
- * says whose a file is, and not the kernel, the file is nobody's, apart for each whom it names.
+ * Owners of workers' jobs (process/workers.h). 0: root, the user that runs the tool, and the user
+ * that called sudo. Where a server says whose a file is, and not the kernel, the file is nobody's,
+ * apart for each whom it names.
  */
 uint64_t owner_of_user(uint32_t uid);
 uint64_t owner_of_file(const struct file_key *key);
-uint64_t owner_of_process(pid_t pid);	/* its real user's: */
-uint32_t uid_of_process(pid_t pid);	/* UINT32_MAX: not known */
+uint64_t owner_of_process(pid_t pid); /* its real user's: */
+uint32_t uid_of_process(pid_t pid);   /* UINT32_MAX: not known */
 
 #endif

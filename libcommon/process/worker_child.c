@@ -12,27 +12,44 @@
 
 #include "base/child_limits.h"
 
-/* memory, the socket, and the file that is passed on: who takes over a parser has won no more than what it parses */
-#define OF_ALL __NR_recvmsg, __NR_sendto, __NR_close, __NR_read, __NR_pread64, __NR_readv, __NR_lseek, __NR_fstat, \
-	__NR_newfstatat, __NR_fcntl, __NR_brk, __NR_munmap, __NR_mremap, __NR_madvise, __NR_futex, __NR_getrandom, \
-	__NR_clock_gettime, __NR_getpid, __NR_gettid, __NR_sched_getaffinity, __NR_sched_yield, __NR_sysinfo, \
-	__NR_restart_syscall, __NR_rt_sigreturn, __NR_exit_group
+/*
+ * memory, the socket, and the file that is passed on: who takes over a parser has won no more than
+ * what it parses
+ */
+#define OF_ALL                                                                                  \
+	__NR_recvmsg, __NR_sendto, __NR_close, __NR_read, __NR_pread64, __NR_readv, __NR_lseek, \
+		__NR_fstat, __NR_newfstatat, __NR_fcntl, __NR_brk, __NR_munmap, __NR_mremap,    \
+		__NR_madvise, __NR_futex, __NR_getrandom, __NR_clock_gettime, __NR_getpid,      \
+		__NR_gettid, __NR_sched_getaffinity, __NR_sched_yield, __NR_sysinfo,            \
+		__NR_restart_syscall, __NR_rt_sigreturn, __NR_exit_group
 
 static void limit_system_calls(const struct worker_limits *limits)
 {
 	static const int of_all[] = { OF_ALL, -1 };
-	/* files can be opened, and processes' memory read: who takes over such a worker has no way to do anything with it */
+	/*
+	 * files can be opened, and processes' memory read: who takes over such a worker has no way
+	 * to do anything with it
+	 */
 	static const int of_readers[] = { OF_ALL, CHILD_READS, __NR_process_vm_readv, -1 };
 	static const int of_openers[] = { __NR_sendmsg, -1 };
-	/* children may be started, too, which limit themselves, and ended; and what a child calls before it limits itself */
+	/*
+	 * children may be started, too, which limit themselves, and ended; and what a child calls
+	 * before it limits itself
+	 */
 	static const int of_parents[] = {
-		__NR_clone, __NR_wait4, __NR_kill, __NR_socketpair, __NR_setsockopt, __NR_set_robust_list, __NR_getppid, __NR_recvfrom,
-		SCMP_SYS(dup2), __NR_dup3, __NR_close_range, CHILD_LIMITS_ITSELF, __NR_prlimit64, __NR_capget, __NR_capset, __NR_setresuid, __NR_setresgid,
-		__NR_setgroups, __NR_setfsuid, __NR_setfsgid, __NR_rt_sigaction, __NR_rt_sigprocmask, __NR_setitimer, -1
+		__NR_clone,          __NR_wait4,       __NR_kill,
+		__NR_socketpair,     __NR_setsockopt,  __NR_set_robust_list,
+		__NR_getppid,        __NR_recvfrom,    SCMP_SYS(dup2),
+		__NR_dup3,           __NR_close_range, CHILD_LIMITS_ITSELF,
+		__NR_prlimit64,      __NR_capget,      __NR_capset,
+		__NR_setresuid,      __NR_setresgid,   __NR_setgroups,
+		__NR_setfsuid,       __NR_setfsgid,    __NR_rt_sigaction,
+		__NR_rt_sigprocmask, __NR_setitimer,   -1
 	};
 
-	child_limit_system_calls(limits->open ? of_all : of_readers,
-				 limits->parent ? of_parents : limits->opens ? of_openers : NULL);
+	child_limit_system_calls(limits->open ? of_all : of_readers, limits->parent  ? of_parents
+								     : limits->opens ? of_openers
+										     : NULL);
 }
 
 /* what the job is about */
@@ -52,7 +69,10 @@ static void leave_file(struct worker_file *kept, struct worker_file file)
 		worker_file_close(&file);
 }
 
-/* The kernel ends the worker if its priority is real-time, and the tool, which would end it, does not get a CPU. */
+/*
+ * The kernel ends the worker if its priority is real-time, and the tool, which would end it, does
+ * not get a CPU.
+ */
 static void limit_real_time(const struct worker_limits *limits)
 {
 	rlim_t most = limits->cpu_ms * 2000ULL;
@@ -79,7 +99,7 @@ _Noreturn void worker_child_run(int socket, const struct worker_kind *kind, void
 	child_set_signals();
 	if (!child_keep_only(socket))
 		_exit(1);
-	madvise(area, kind->area_bytes, MADV_DONTFORK);	/* a child of its own must not see it */
+	madvise(area, kind->area_bytes, MADV_DONTFORK); /* a child of its own must not see it */
 	child_limit_memory(limits->bytes);
 	limit_real_time(limits);
 	if (limits->writes)

@@ -13,25 +13,31 @@
 typedef struct worker_file worker_open_fn(const void *request, size_t bytes);
 
 struct worker_limits {
-	unsigned sleep_ms;	/* a job that sleeps longer at a stretch is given up; 0: 100 ms */
-	unsigned cpu_ms;	/* a job that takes more CPU time is given up */
-	size_t bytes;		/* of memory, beside the area */
-	bool parent;		/* the worker may start children */
+	unsigned sleep_ms; /* a job that sleeps longer at a stretch is given up; 0: 100 ms */
+	unsigned cpu_ms;   /* a job that takes more CPU time is given up */
+	size_t bytes;      /* of memory, beside the area */
+	bool parent;       /* the worker may start children */
 	/*
-	 * it reads nothing of others, but may use the network, and write its user's files in the directory that this returns in
-	 * the worker
+	 * it reads nothing of others, but may use the network, and write its user's files in the
+	 * directory that this returns in the worker
 	 */
 	const char *(*writes)(void);
-	bool first;		/* it goes before others (process/priority.h), if the tool does */
-	uint64_t apart;		/* bits of owners (workers.h): it is ended before a job of one that differs in these */
-	bool keeps;		/* it keeps what it knows of a job: a job that .apart allows it goes to no other worker */
-	bool opens;		/* it opens files for others, and passes them on with its answers */
-	worker_open_fn *open;	/* each job needs what this opens; NULL: it opens files itself, and has the rights for that */
+	bool first; /* it goes before others (process/priority.h), if the tool does */
+	/* bits of owners (workers.h): it is ended before a job of one that differs in these */
+	uint64_t apart;
+	/* it keeps what it knows of a job: a job that .apart allows it goes to no other worker */
+	bool keeps;
+	bool opens; /* it opens files for others, and passes them on with its answers */
+	/*
+	 * each job needs what this opens; NULL: it opens files itself, and has the rights for that
+	 */
+	worker_open_fn *open;
 };
 
 /*
- * In the worker: does the job whose request is in the area, and writes the answer there, `room` bytes at
- * most. Its size. *file is the job's if there is an opener, and is closed afterwards; a worker that opens for others sets it
+ * In the worker: does the job whose request is in the area, and writes the answer there, `room`
+ * bytes at most. Its size. *file is the job's if there is an opener, and is closed afterwards; a
+ * worker that opens for others sets it
  */
 typedef size_t worker_fn(void *area, size_t request_bytes, size_t room, struct worker_file *file);
 
@@ -42,8 +48,8 @@ struct worker_kind {
 };
 
 /*
- * In a new child process: keeps the socket as its only file, gives up all rights but those that it needs, and does jobs
- * until the tool ends.
+ * In a new child process: keeps the socket as its only file, gives up all rights but those that it
+ * needs, and does jobs until the tool ends.
  */
 _Noreturn void worker_child_run(int socket, const struct worker_kind *kind, void *area);
 

@@ -30,7 +30,8 @@ int worker_file_take(struct worker_file *file, uint8_t what)
 
 		if (file->more[i].what != what)
 			continue;
-		memmove(&file->more[i], &file->more[i + 1], (--file->nr_more - i) * sizeof(file->more[0]));
+		memmove(&file->more[i], &file->more[i + 1],
+			(--file->nr_more - i) * sizeof(file->more[0]));
 		return fd;
 	}
 	return -1;
@@ -59,7 +60,8 @@ bool worker_message_send(int socket, const struct worker_message *message, int f
 		fds[nr++] = file->more[i].fd;
 	/* by sendto(), which workers may call that pass nothing on */
 	if (!nr)
-		return send(socket, message, sizeof(*message), MSG_NOSIGNAL | flags) == sizeof(*message);
+		return send(socket, message, sizeof(*message), MSG_NOSIGNAL | flags) ==
+		       sizeof(*message);
 	memcpy(CMSG_DATA(&control.header), fds, nr * sizeof(int));
 	control.header.cmsg_len = CMSG_LEN(nr * sizeof(int));
 	header.msg_controllen = CMSG_SPACE(nr * sizeof(int));
@@ -79,7 +81,10 @@ static unsigned take_descriptors(struct msghdr *header, int fds[MAX_FILES])
 	return bytes / sizeof(int);
 }
 
-/* Puts what has come in the place of the sender's descriptors. False: others have come than the message says */
+/*
+ * Puts what has come in the place of the sender's descriptors. False: others have come than the
+ * message says
+ */
 static bool put_descriptors(struct worker_file *file, const int fds[MAX_FILES], unsigned nr)
 {
 	unsigned taken = file->fd >= 0;
@@ -98,7 +103,9 @@ int worker_message_receive(int socket, struct worker_message *message, bool take
 	union control control;
 	struct iovec data = { message, sizeof(*message) };
 	struct msghdr header = {
-		.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control,
+		.msg_iov = &data,
+		.msg_iovlen = 1,
+		.msg_control = &control,
 		/* CMSG_SPACE() might take one more */
 		.msg_controllen = takes_file ? CMSG_LEN(MAX_FILES * sizeof(int)) : 0,
 	};
@@ -114,9 +121,11 @@ int worker_message_receive(int socket, struct worker_message *message, bool take
 	for (unsigned i = 0; i < nr; i++)
 		close(fds[i]);
 	if (got != sizeof(*message) || takes_file) {
-		message->file = (struct worker_file){ .fd = -EBADF };	/* the sender's numbers are files of ours */
+		/* the sender's numbers are files of ours */
+		message->file = (struct worker_file){ .fd = -EBADF };
 		return -ECHILD;
 	}
-	message->file = (struct worker_file){ .fd = message->file.fd < 0 ? message->file.fd : -EBADF };
+	message->file =
+		(struct worker_file){ .fd = message->file.fd < 0 ? message->file.fd : -EBADF };
 	return 0;
 }

@@ -17,8 +17,11 @@
 #include "base/child_limits.h"
 #include "process/clock.h"
 
-/* a starter that does not answer for so long is given up, unless it waits for a CPU; so is one that was stopped for so long */
-#define LATE_NS 1000000000
+/*
+ * a starter that does not answer for so long is given up, unless it waits for a CPU; so is one that
+ * was stopped for so long
+ */
+#define LATE_NS    1000000000
 #define STOPPED_NS 100000000
 
 /* what a worker gets: its end of the socket, and its area */
@@ -37,7 +40,10 @@ static bool receive(struct worker_kind *kind, int fds[NR_FDS])
 	union control control;
 	struct iovec data = { kind, sizeof(*kind) };
 	struct msghdr message = {
-		.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control),
+		.msg_iov = &data,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
 	};
 	struct cmsghdr *header;
 
@@ -56,9 +62,12 @@ _Noreturn static void serve(void)
 	int fds[NR_FDS];
 
 	while (receive(&kind, fds)) {
-		void *area = mmap(NULL, kind.area_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fds[AREA], 0);
+		void *area = mmap(NULL, kind.area_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+				  fds[AREA], 0);
 		/* CLONE_PARENT: a child of the tool, which waits for it */
-		pid_t pid = area == MAP_FAILED ? -ENOMEM : syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
+		pid_t pid = area == MAP_FAILED
+				    ? -ENOMEM
+				    : syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
 
 		if (!pid)
 			worker_child_run(fds[SOCKET], &kind, area);
@@ -81,7 +90,7 @@ _Noreturn static void run(int socket)
 
 	prctl(PR_SET_NAME, "ehperf-starter");
 	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);	/* signals of the terminal are for the tool */
+	sigprocmask(SIG_SETMASK, &all, NULL); /* signals of the terminal are for the tool */
 	if (!child_keep_only(socket))
 		_exit(1);
 	child_end_with(parent);
@@ -107,19 +116,25 @@ int worker_starter_begin(struct worker_starter *starter)
 	return -EAGAIN;
 }
 
-int worker_starter_ask(struct worker_starter *starter, const struct worker_kind *kind, int socket, int area, pid_t *pid)
+int worker_starter_ask(struct worker_starter *starter, const struct worker_kind *kind, int socket,
+		       int area, pid_t *pid)
 {
-	union control control = { .header = {
-		.cmsg_len = CMSG_LEN(NR_FDS * sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
+	union control control = { .header = { .cmsg_len = CMSG_LEN(NR_FDS * sizeof(int)),
+					      .cmsg_level = SOL_SOCKET,
+					      .cmsg_type = SCM_RIGHTS } };
 	struct iovec data = { (void *)kind, sizeof(*kind) };
 	const struct msghdr message = {
-		.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control),
+		.msg_iov = &data,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
 	};
 
 	if (starter->awaited)
 		return -EAGAIN;
-	priority_watch(&starter->priority, starter->pid, 0);	/* it takes little CPU time */
-	memcpy(CMSG_DATA(&control.header), (int[]){ [SOCKET] = socket, [AREA] = area }, NR_FDS * sizeof(int));
+	priority_watch(&starter->priority, starter->pid, 0); /* it takes little CPU time */
+	memcpy(CMSG_DATA(&control.header), (int[]){ [SOCKET] = socket, [AREA] = area },
+	       NR_FDS * sizeof(int));
 	if (sendmsg(starter->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(*kind))
 		return -ECHILD;
 	starter->awaited = pid;

@@ -23,31 +23,35 @@
 #include "process/priority.h"
 #include "process/worker_starter.h"
 
-#define MS 1000000ULL
-#define SLEEP_MS 100
-#define KEPT_BYTES (2 << 20)	/* of the area, from one job to the next */
-#define END_MS 20	/* time for killed workers to end */
-#define WAIT_MS 20	/* from one look at the workers to the next */
-#define MUCH_NS 200000000	/* if other owners have used so much recently, one worker is kept free for root */
-#define OWNERS 256	/* from so many on, owners without jobs and recent use are forgotten */
-#define START_MS 100	/* jobs are given up once starts have failed for this long */
-#define START_PAUSE 8	/* the pause between two starts is 1/8 of the time since the first failure, */
-#define START_PAUSE_MS 200	/* and at most this */
-#define PATIENCE_MS 50	/* the tool waits this long for the starter; later, it only looks for an answer now and then */
-#define HUNG_MS 100	/* a killed worker that has not ended by then is hung */
-#define MAX_HUNG 8	/* of one user: none of this user's jobs begins until they end */
-#define MAX_HUNG_OF_ALL 64	/* of all users but root: one may have many IDs */
-#define NR_OPENERS 2
-#define OPENER_AREA (128 << 10)
-#define OPENER_BYTES (32 << 20)
-#define OPENER_CPU_MS 300
+#define MS         1000000ULL
+#define SLEEP_MS   100
+#define KEPT_BYTES (2 << 20) /* of the area, from one job to the next */
+#define END_MS     20        /* time for killed workers to end */
+#define WAIT_MS    20        /* from one look at the workers to the next */
+/* if other owners have used so much recently, one worker is kept free for root */
+#define MUCH_NS        200000000
+#define OWNERS         256 /* from so many on, owners without jobs and recent use are forgotten */
+#define START_MS       100 /* jobs are given up once starts have failed for this long */
+#define START_PAUSE    8 /* the pause between two starts is 1/8 of the time since the first failure, */
+#define START_PAUSE_MS 200 /* and at most this */
+/* the tool waits this long for the starter; later, it only looks for an answer now and then */
+#define PATIENCE_MS     50
+#define HUNG_MS         100 /* a killed worker that has not ended by then is hung */
+#define MAX_HUNG        8   /* of one user: none of this user's jobs begins until they end */
+#define MAX_HUNG_OF_ALL 64  /* of all users but root: one may have many IDs */
+#define NR_OPENERS      2
+#define OPENER_AREA     (128 << 10)
+#define OPENER_BYTES    (32 << 20)
+#define OPENER_CPU_MS   300
 
 struct job {
 	struct job *next;
 	uint64_t tag;
 	size_t bytes;
-	uint64_t keep;	/* workers_call() */
-	/* while its file is being opened: the set that the job belongs to; NULL: that set was freed */
+	uint64_t keep; /* workers_call() */
+	/*
+	 * while its file is being opened: the set that the job belongs to; NULL: that set was freed
+	 */
 	struct workers *set;
 	struct worker *worker;
 	/* the opener's request */
@@ -58,40 +62,42 @@ struct job {
 /* for whom jobs are done */
 struct owner {
 	uint64_t id;
-	struct job *first, **last;	/* jobs that no worker has begun */
-	uint64_t used_ns, since_ns;	/* the workers' CPU time that its jobs took, and what opening took; halved each second */
+	struct job *first, **last; /* jobs that no worker has begun */
+	/* the workers' CPU time that its jobs took, and what opening took; halved each second */
+	uint64_t used_ns, since_ns;
 	UT_hash_handle hh;
 };
 
 struct worker {
-	pid_t pid;		/* 0: not started, or the starter has not told yet; or -errno */
+	pid_t pid; /* 0: not started, or the starter has not told yet; or -errno */
 	int fd;
-	uint8_t *area;		/* NULL: not started, and the starter is not asked to */
-	bool busy, used;	/* used: it has had a job, of this owner: */
-	uint64_t tag, owner;	/* of the job, or of the last one */
-	struct job *opening;	/* the job, while its file is being opened */
-	uint64_t kept;		/* the last job's .keep: it has its file open still; 0: it has none */
-	int error;		/* why it cannot be done */
+	uint8_t *area;       /* NULL: not started, and the starter is not asked to */
+	bool busy, used;     /* used: it has had a job, of this owner: */
+	uint64_t tag, owner; /* of the job, or of the last one */
+	struct job *opening; /* the job, while its file is being opened */
+	uint64_t kept;       /* the last job's .keep: it has its file open still; 0: it has none */
+	int error;           /* why it cannot be done */
 	/* in ns */
-	uint64_t awake;			/* when it was last seen awake */
-	uint64_t ran_when_awake;	/* CPU time until then */
-	uint64_t queued_when_awake;	/* time until then that it has waited for a CPU */
-	uint64_t ran_before;		/* CPU time before the job */
-	uint64_t began;			/* when it got the job */
-	uint64_t looked;		/* when it was last looked at */
+	uint64_t awake;             /* when it was last seen awake */
+	uint64_t ran_when_awake;    /* CPU time until then */
+	uint64_t queued_when_awake; /* time until then that it has waited for a CPU */
+	uint64_t ran_before;        /* CPU time before the job */
+	uint64_t began;             /* when it got the job */
+	uint64_t looked;            /* when it was last looked at */
 	struct priority_watch priority;
 };
 
 struct workers {
 	struct worker_kind kind;
-	size_t nr_asked, nr_waiting;	/* waiting: no worker has begun them */
+	size_t nr_asked, nr_waiting; /* waiting: no worker has begun them */
 	uint64_t nr_ended;
 	int epoll_fd;
 	struct owner *owners;
-	uint64_t unstartable;		/* since when no worker can be started; 0: the last start did not fail */
-	uint64_t next_start;		/* when it is tried again, since then */
+	/* since when no worker can be started; 0: the last start did not fail */
+	uint64_t unstartable;
+	uint64_t next_start; /* when it is tried again, since then */
 	int start_error;
-	uint8_t *answer;		/* a copy of the answer that was taken last */
+	uint8_t *answer; /* a copy of the answer that was taken last */
 	size_t answer_room;
 	unsigned nr;
 	struct worker workers[];
@@ -100,7 +106,10 @@ struct workers {
 static struct worker_starter starter;
 static unsigned nr_sets;
 
-/* killed workers that must be waited for. One that waits for a server that hangs does not end before its server */
+/*
+ * killed workers that must be waited for. One that waits for a server that hangs does not end
+ * before its server
+ */
 struct ended_worker {
 	pid_t pid;
 	uint64_t owner, killed_ns;
@@ -144,7 +153,8 @@ static bool is_hung(uint64_t owner)
 static void begin_starter(void)
 {
 	if (!starter.pid)
-		worker_starter_begin(&starter);	/* if it fails, the tool starts the workers itself */
+		/* if it fails, the tool starts the workers itself */
+		worker_starter_begin(&starter);
 	nr_sets++;
 }
 
@@ -175,7 +185,10 @@ static size_t open_file(void *area, size_t bytes, size_t room, struct worker_fil
 static int begin_openers(struct workers *w)
 {
 	static const struct worker_limits limits = {
-		.cpu_ms = OPENER_CPU_MS, .bytes = OPENER_BYTES, .first = true, .opens = true,
+		.cpu_ms = OPENER_CPU_MS,
+		.bytes = OPENER_BYTES,
+		.first = true,
+		.opens = true,
 	};
 	struct epoll_event event = { .events = EPOLLIN };
 	int error;
@@ -201,8 +214,8 @@ static void end_openers(const struct workers *w)
 	openers = NULL;
 }
 
-int workers_new(struct workers **workers, unsigned nr, size_t area_bytes, const struct worker_limits *limits,
-		worker_fn *work)
+int workers_new(struct workers **workers, unsigned nr, size_t area_bytes,
+		const struct worker_limits *limits, worker_fn *work)
 {
 	struct workers *w = calloc(1, sizeof(*w) + nr * sizeof(w->workers[0]));
 	int error;
@@ -210,7 +223,8 @@ int workers_new(struct workers **workers, unsigned nr, size_t area_bytes, const 
 	if (!w)
 		return -ENOMEM;
 	*w = (struct workers){
-		.kind = { .limits = *limits, .work = work, .area_bytes = area_bytes }, .nr = nr,
+		.kind = { .limits = *limits, .work = work, .area_bytes = area_bytes },
+		.nr = nr,
 	};
 	if (!w->kind.limits.sleep_ms)
 		w->kind.limits.sleep_ms = SLEEP_MS;
@@ -265,7 +279,8 @@ static void end(struct workers *w, struct worker *worker)
 	if (worker->pid > 0) {
 		kill(worker->pid, SIGKILL);
 		if (!array_reserve(&ended, &ended_room, nr_ended + 1))
-			ended[nr_ended++] = (struct ended_worker){ worker->pid, worker->owner, clock_ns() };
+			ended[nr_ended++] =
+				(struct ended_worker){ worker->pid, worker->owner, clock_ns() };
 	}
 	drop_ends(w, worker);
 }
@@ -276,10 +291,12 @@ static int new_area(size_t bytes)
 	struct rlimit most;
 	int fd;
 
-	if (getrlimit(RLIMIT_FSIZE, &most) || most.rlim_cur < bytes)	/* ftruncate() would raise SIGXFSZ */
+	/* ftruncate() would raise SIGXFSZ */
+	if (getrlimit(RLIMIT_FSIZE, &most) || most.rlim_cur < bytes)
 		return -1;
 	fd = memfd_create("ehperf-worker", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (fd < 0 || (!ftruncate(fd, bytes) && !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)))
+	if (fd < 0 || (!ftruncate(fd, bytes) &&
+		       !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)))
 		return fd;
 	close(fd);
 	return -1;
@@ -315,14 +332,18 @@ static int start_with(struct workers *w, struct worker *worker, int area)
 	worker->area = memory;
 	worker->fd = ends[0];
 	error = begin(w, worker, ends, area);
-	madvise(memory, w->kind.area_bytes, MADV_DONTFORK);	/* what is forked later must not see it, such as other workers */
+	/* what is forked later must not see it, such as other workers */
+	madvise(memory, w->kind.area_bytes, MADV_DONTFORK);
 	close(ends[1]);
 	if (error)
 		drop_ends(w, worker);
 	return error;
 }
 
-/* 0; -EAGAIN: the starter was asked for this worker or another one, and has not answered yet; or -errno */
+/*
+ * 0; -EAGAIN: the starter was asked for this worker or another one, and has not answered yet; or
+ * -errno
+ */
 static int start_by_starter(struct workers *w, struct worker *worker)
 {
 	int area, patience = 0, error = worker_starter_take(&starter, 0);
@@ -426,7 +447,10 @@ static void charge(struct workers *w, uint64_t owner_id, uint64_t since, uint64_
 		owner->used_ns = recently_used(owner, clock_ns()) + until - since;
 }
 
-/* for its job: CPU time; of a worker that reads files and memory itself, all time, because others may wait for their locks */
+/*
+ * for its job: CPU time; of a worker that reads files and memory itself, all time, because others
+ * may wait for their locks
+ */
 static void charge_worker(struct workers *w, const struct worker *worker)
 {
 	if (!w->kind.limits.open)
@@ -498,7 +522,8 @@ void workers_free(struct workers *w)
 /* ---- asking ---- */
 
 /* 0 or -ECHILD */
-static int hand_over(struct workers *w, struct worker *worker, const struct job *job, struct worker_file file)
+static int hand_over(struct workers *w, struct worker *worker, const struct job *job,
+		     struct worker_file file)
 {
 	struct worker_message message = { .bytes = job->bytes, .file = file };
 
@@ -521,7 +546,8 @@ static int hand_over(struct workers *w, struct worker *worker, const struct job 
 static int ask_opener(struct workers *w, struct job *job, uint64_t owner)
 {
 	job->open = w->kind.limits.open;
-	return workers_ask(openers, (uintptr_t)job, owner, &job->open, offsetof(struct job, request) - offsetof(struct job, open) + job->bytes);
+	return workers_ask(openers, (uintptr_t)job, owner, &job->open,
+			   offsetof(struct job, request) - offsetof(struct job, open) + job->bytes);
 }
 
 /* Has the job's file opened; the job is the worker's from now on. 0 or -errno */
@@ -573,7 +599,10 @@ static void take_all_opened(const struct workers *w)
 		take_opened(&opened);
 }
 
-/* Must the last free worker be kept for root? The other owners count as one, because one user may have many. */
+/*
+ * Must the last free worker be kept for root? The other owners count as one, because one user may
+ * have many.
+ */
 static bool must_keep_last(const struct workers *w, uint64_t now)
 {
 	uint64_t used = 0;
@@ -588,7 +617,10 @@ static bool must_keep_last(const struct workers *w, uint64_t now)
 	return busy + 1 >= w->nr && used > MUCH_NS;
 }
 
-/* May it go on with this owner's jobs, after those that it has had? What it has parsed for another owner may have taken it over. */
+/*
+ * May it go on with this owner's jobs, after those that it has had? What it has parsed for another
+ * owner may have taken it over.
+ */
 static bool is_own(const struct workers *w, const struct worker *worker, const struct owner *owner)
 {
 	return worker->used && !((worker->owner ^ owner->id) & w->kind.limits.apart);
@@ -618,7 +650,8 @@ static struct owner *next_owner(const struct workers *w, bool only_own)
 	for (struct owner *owner = w->owners; owner; owner = owner->hh.next) {
 		uint64_t used;
 
-		if (!owner->first || (OWNERS_UID(owner->id) && only_first) || (w->kind.limits.keeps && has_own(w, owner, true)) ||
+		if (!owner->first || (OWNERS_UID(owner->id) && only_first) ||
+		    (w->kind.limits.keeps && has_own(w, owner, true)) ||
 		    (only_own && !has_own(w, owner, false)))
 			continue;
 		used = recently_used(owner, now);
@@ -631,8 +664,9 @@ static struct owner *next_owner(const struct workers *w, bool only_own)
 }
 
 /*
- * Which idle worker has the owner's next job? Its own one, else one that has had none yet, else another owner's, which is replaced:
- * one that has no job waiting, if there is any. NULL: all are busy
+ * Which idle worker has the owner's next job? Its own one, else one that has had none yet, else
+ * another owner's, which is replaced: one that has no job waiting, if there is any. NULL: all are
+ * busy
  */
 static struct worker *worker_for(struct workers *w, const struct owner *owner)
 {
@@ -669,7 +703,8 @@ static int begin_job(struct workers *w, struct worker *worker, struct owner *own
 	bool opens = w->kind.limits.open && (!job->keep || job->keep != worker->kept);
 
 	if (!error)
-		error = opens ? ask_to_open(w, worker, job, owner->id) : hand_over(w, worker, job, kept);
+		error = opens ? ask_to_open(w, worker, job, owner->id)
+			      : hand_over(w, worker, job, kept);
 	if (error)
 		return error;
 	worker->tag = job->tag;
@@ -707,7 +742,10 @@ static int hand_to(struct workers *w, struct worker *worker, struct owner *owner
 	return begin_job(w, worker, owner);
 }
 
-/* If a worker cannot be started now, a later call tries again; those that are there have jobs of their owners meanwhile. */
+/*
+ * If a worker cannot be started now, a later call tries again; those that are there have jobs of
+ * their owners meanwhile.
+ */
 static void hand_out(struct workers *w)
 {
 	bool unstartable = false;
@@ -741,13 +779,16 @@ static bool give_up(struct workers *w, struct worker_answer *answer)
 			return false;
 	if (!owner || starter.awaited || clock_ns() - w->unstartable < START_MS * MS)
 		return false;
-	*answer = (struct worker_answer){ .tag = owner->first->tag, .error = w->start_error, .file.fd = -EBADF };
+	*answer = (struct worker_answer){ .tag = owner->first->tag,
+					  .error = w->start_error,
+					  .file.fd = -EBADF };
 	free(take_first(w, owner));
 	w->nr_asked--;
 	return true;
 }
 
-static int add_job(struct workers *w, uint64_t tag, uint64_t owner_id, const void *request, size_t bytes, uint64_t keep)
+static int add_job(struct workers *w, uint64_t tag, uint64_t owner_id, const void *request,
+		   size_t bytes, uint64_t keep)
 {
 	struct owner *owner;
 	struct job *job;
@@ -809,13 +850,13 @@ void workers_give_up(struct workers *w, uint64_t tag)
 		if (!worker->busy || worker->tag != tag)
 			continue;
 		w->nr_asked--;
-		if (worker->opening) {	/* the worker knows nothing of the job yet */
+		if (worker->opening) { /* the worker knows nothing of the job yet */
 			charge(w, worker->owner, worker->began, clock_ns());
 			drop_opening(worker);
 			worker->busy = false;
 			continue;
 		}
-		if (worker->error) {	/* it does not have the job */
+		if (worker->error) { /* it does not have the job */
 			worker->busy = false;
 			worker->error = 0;
 			continue;
@@ -830,9 +871,13 @@ void workers_give_up(struct workers *w, uint64_t tag)
 /* 0, or why its job is given up */
 static int look_at(const struct workers *w, struct worker *worker)
 {
-	uint64_t half = w->kind.limits.sleep_ms * MS / 2, now = clock_ns(), unseen = now - worker->looked, ran, busy;
+	uint64_t half = w->kind.limits.sleep_ms * MS / 2, now = clock_ns(),
+		 unseen = now - worker->looked, ran, busy;
 
-	/* what kept the tool from looking, such as the hypervisor, may have kept the worker from running */
+	/*
+	 * what kept the tool from looking, such as the hypervisor, may have kept the worker from
+	 * running
+	 */
 	if (unseen > half)
 		worker->awake += unseen - half;
 	worker->looked = now;
@@ -852,7 +897,10 @@ static int look_at(const struct workers *w, struct worker *worker)
 	return now - worker->awake < 2 * half + busy ? 0 : -ETIMEDOUT;
 }
 
-/* An attacker who has taken over the worker could change the answer while the tool reads it. 0 or -ENOMEM */
+/*
+ * An attacker who has taken over the worker could change the answer while the tool reads it. 0 or
+ * -ENOMEM
+ */
 static int copy_answer(struct workers *w, const struct worker *worker, size_t bytes)
 {
 	if (w->answer_room > KEPT_BYTES || w->answer_room <= bytes) {
@@ -869,10 +917,14 @@ static int copy_answer(struct workers *w, const struct worker *worker, size_t by
 	return 0;
 }
 
-/* 0; -EAGAIN: the worker's job goes on; or why it is given up. Asks for the reason first: an answer that comes meanwhile counts */
+/*
+ * 0; -EAGAIN: the worker's job goes on; or why it is given up. Asks for the reason first: an answer
+ * that comes meanwhile counts
+ */
 static int receive(const struct workers *w, struct worker *worker, struct worker_message *message)
 {
-	int given_up = look_at(w, worker), error = worker_message_receive(worker->fd, message, w->kind.limits.opens, MSG_DONTWAIT);
+	int given_up = look_at(w, worker),
+	    error = worker_message_receive(worker->fd, message, w->kind.limits.opens, MSG_DONTWAIT);
 
 	return error == -EAGAIN && given_up ? given_up : error;
 }
@@ -902,7 +954,11 @@ static bool take_from(struct workers *w, struct worker *worker, struct worker_an
 			error = copy_answer(w, worker, message.bytes);
 	}
 	*answer = (struct worker_answer){
-		.tag = tag, .error = error, .bytes = error ? NULL : w->answer, .nr = error ? 0 : message.bytes, .file = message.file,
+		.tag = tag,
+		.error = error,
+		.bytes = error ? NULL : w->answer,
+		.nr = error ? 0 : message.bytes,
+		.file = message.file,
 	};
 	w->nr_asked--;
 	return true;
@@ -913,7 +969,7 @@ bool workers_take(struct workers *w, struct worker_answer *answer)
 	hand_out(w);
 	for (unsigned i = 0; i < w->nr; i++)
 		if (w->workers[i].busy && take_from(w, &w->workers[i], answer)) {
-			hand_out(w);	/* this worker is free now */
+			hand_out(w); /* this worker is free now */
 			return true;
 		}
 	return give_up(w, answer);
@@ -941,7 +997,8 @@ void workers_wait(const struct workers *w, int ms)
 	poll(&fd, 1, ms < WAIT_MS ? ms : WAIT_MS);
 }
 
-struct worker_file workers_open(struct workers *w, uint64_t owner, const void *request, size_t bytes)
+struct worker_file workers_open(struct workers *w, uint64_t owner, const void *request,
+				size_t bytes)
 {
 	struct job *job = calloc(1, sizeof(*job) + bytes);
 	struct worker_answer opened = { .file.fd = -ENOMEM };
@@ -970,7 +1027,8 @@ struct worker_file workers_open(struct workers *w, uint64_t owner, const void *r
 	return opened.file;
 }
 
-struct worker_answer workers_call(struct workers *w, uint64_t owner, const void *request, size_t bytes, uint64_t keep)
+struct worker_answer workers_call(struct workers *w, uint64_t owner, const void *request,
+				  size_t bytes, uint64_t keep)
 {
 	struct worker_answer answer;
 	int error = add_job(w, 0, owner, request, bytes, keep);

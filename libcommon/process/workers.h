@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Workers: child processes that do slow or dangerous work. They read files and memory of any user, and parse them. A read may
- * hang in a FUSE server, and then not even SIGKILL ends it. A thread would hang the tool; a child is abandoned and replaced.
+ * Workers: child processes that do slow or dangerous work. They read files and memory of any user,
+ * and parse them. A read may hang in a FUSE server, and then not even SIGKILL ends it. A thread
+ * would hang the tool; a child is abandoned and replaced.
  *
- * A worker knows of the tool only its job. The request lies in memory that it shares with the tool. The worker
- * overwrites it with the answer, and the tool copies that. The tool's one thread asks, goes on, and takes answers later. Do not
- * trust an answer: a hostile file may have taken over the worker.
+ * A worker knows of the tool only its job. The request lies in memory that it shares with the tool.
+ * The worker overwrites it with the answer, and the tool copies that. The tool's one thread asks,
+ * goes on, and takes answers later. Do not trust an answer: a hostile file may have taken over the
+ * worker.
  */
 #ifndef EHPERF_PROCESS_WORKERS_H
 #define EHPERF_PROCESS_WORKERS_H
@@ -19,42 +21,50 @@
 struct workers;
 
 /*
- * For whom a job is done: in the upper half a user, or 0 for root and the users that count as root (process/trust.h); in the lower
- * half what the caller likes, so that a user may have several owners
+ * For whom a job is done: in the upper half a user, or 0 for root and the users that count as root
+ * (process/trust.h); in the lower half what the caller likes, so that a user may have several
+ * owners
  */
 #define OWNERS_UID(owner) ((uint32_t)((owner) >> 32))
-#define OWNERS_APART (UINT64_MAX << 32)	/* as .apart: a worker is one user's */
+#define OWNERS_APART      (UINT64_MAX << 32) /* as .apart: a worker is one user's */
 
 struct worker_answer {
-	uint64_t tag;		/* of the job */
+	uint64_t tag; /* of the job */
 	/*
-	 * 0, -ETIMEDOUT (the worker slept), -ETIME (too much CPU), -ECHILD (it died), -ENOMEM, -EAGAIN (no worker can
-	 * be started)
+	 * 0, -ETIMEDOUT (the worker slept), -ETIME (too much CPU), -ECHILD (it died), -ENOMEM,
+	 * -EAGAIN (no worker can be started)
 	 */
 	int error;
-	const void *bytes;	/* a copy, which no worker can change any more; valid until the next take or free */
+	/* a copy, which no worker can change any more; valid until the next take or free */
+	const void *bytes;
 	size_t nr;
-	struct worker_file file;	/* of workers that open: the caller's, worker_file_close() */
+	struct worker_file file; /* of workers that open: the caller's, worker_file_close() */
 };
 
 /*
- * Makes a set of up to nr workers; each starts when it is needed. They are forked by a starter (worker_starter.h), a
- * process that is forked at the first call of this function: so workers inherit nothing that the caller gets later.
- * 0 or -errno
+ * Makes a set of up to nr workers; each starts when it is needed. They are forked by a starter
+ * (worker_starter.h), a process that is forked at the first call of this function: so workers
+ * inherit nothing that the caller gets later. 0 or -errno
  */
-int workers_new(struct workers **workers, unsigned nr, size_t area_bytes, const struct worker_limits *limits,
-		worker_fn *work);
-/* Starts the first worker now, so that the first answer comes sooner. Any other worker starts when it is needed. */
+int workers_new(struct workers **workers, unsigned nr, size_t area_bytes,
+		const struct worker_limits *limits, worker_fn *work);
+/*
+ * Starts the first worker now, so that the first answer comes sooner. Any other worker starts when
+ * it is needed.
+ */
 void workers_start(struct workers *workers);
 /* Ends all workers; does not wait for those that cannot be ended. */
 void workers_free(struct workers *workers);
 
 /*
- * Adds a job, which begins when a worker is free. The request is copied. The next job is one of the owner who has used the least
- * of the workers' time recently; of those with an opener, CPU time. While other users use much, one worker is kept free for
- * root. A user whose workers wait for servers that hang, and do not end when they are killed, gets -ETIMEDOUT for each job. 0, -E2BIG or -ENOMEM
+ * Adds a job, which begins when a worker is free. The request is copied. The next job is one of the
+ * owner who has used the least of the workers' time recently; of those with an opener, CPU time.
+ * While other users use much, one worker is kept free for root. A user whose workers wait for
+ * servers that hang, and do not end when they are killed, gets -ETIMEDOUT for each job. 0, -E2BIG
+ * or -ENOMEM
  */
-int workers_ask(struct workers *workers, uint64_t tag, uint64_t owner, const void *request, size_t bytes);
+int workers_ask(struct workers *workers, uint64_t tag, uint64_t owner, const void *request,
+		size_t bytes);
 /* Takes back the job with this tag, unless a worker has begun it. False: there is no such job */
 bool workers_cancel(struct workers *workers, uint64_t tag);
 /* Drops the job with this tag, and ends the worker that has begun it. */
@@ -71,13 +81,19 @@ int workers_fd(const struct workers *workers);
 /* Waits for an answer, at most so long. */
 void workers_wait(const struct workers *workers, int ms);
 
-/* Has the opener of these workers open what an owner's request names, and waits: worker_file_close(). .fd: may be -errno */
-struct worker_file workers_open(struct workers *workers, uint64_t owner, const void *request, size_t bytes);
+/*
+ * Has the opener of these workers open what an owner's request names, and waits:
+ * worker_file_close(). .fd: may be -errno
+ */
+struct worker_file workers_open(struct workers *workers, uint64_t owner, const void *request,
+				size_t bytes);
 
 /*
- * Does a single job of this owner, and waits for its answer. No other job may be pending. keep: a number for what is opened for
- * the job. If the worker's last job had the same number, it is still open, and the opener is not asked. 0: it is not kept
+ * Does a single job of this owner, and waits for its answer. No other job may be pending. keep: a
+ * number for what is opened for the job. If the worker's last job had the same number, it is still
+ * open, and the opener is not asked. 0: it is not kept
  */
-struct worker_answer workers_call(struct workers *workers, uint64_t owner, const void *request, size_t bytes, uint64_t keep);
+struct worker_answer workers_call(struct workers *workers, uint64_t owner, const void *request,
+				  size_t bytes, uint64_t keep);
 
 #endif

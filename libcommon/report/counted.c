@@ -8,7 +8,7 @@
 
 static bool ends_word(char c)
 {
-	return strchr(" ,:;", c);	/* and the end */
+	return strchr(" ,:;", c); /* and the end */
 }
 
 struct counted counted(uint64_t nr, const char *what)
@@ -23,6 +23,7 @@ struct counted counted(uint64_t nr, const char *what)
 		cut = end - what > 3 && !strncmp(end - 3, "sse", 3) ? 2 : 1;
 	if (*end)
 		end++;
-	snprintf(c.text, sizeof(c.text), "%" PRIu64 " %.*s%s", nr, (int)(end - what) - cut, what, end);
+	snprintf(c.text, sizeof(c.text), "%" PRIu64 " %.*s%s", nr, (int)(end - what) - cut, what,
+		 end);
 	return c;
 }

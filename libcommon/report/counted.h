@@ -10,8 +10,8 @@ struct counted {
 };
 
 /*
- * what: a phrase in the plural, "slow calls not printed". If nr is 1, its first word that ends in s becomes singular; the rest
- * must fit both.
+ * what: a phrase in the plural, "slow calls not printed". If nr is 1, its first word that ends in s
+ * becomes singular; the rest must fit both.
  */
 struct counted counted(uint64_t nr, const char *what);
 

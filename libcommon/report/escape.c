@@ -7,8 +7,9 @@
 
 bool is_harmless(uint32_t c)
 {
-	const uint32_t categories = UC_CATEGORY_MASK_Cc | UC_CATEGORY_MASK_Cf | UC_CATEGORY_MASK_Cs |
-				    UC_CATEGORY_MASK_Cn | UC_CATEGORY_MASK_Zl | UC_CATEGORY_MASK_Zp;
+	const uint32_t categories = UC_CATEGORY_MASK_Cc | UC_CATEGORY_MASK_Cf |
+				    UC_CATEGORY_MASK_Cs | UC_CATEGORY_MASK_Cn |
+				    UC_CATEGORY_MASK_Zl | UC_CATEGORY_MASK_Zp;
 
 	return c < 0x7f ? c >= ' ' : !uc_is_general_category_withtable(c, categories);
 }
@@ -25,7 +26,10 @@ static int next_character(const char *text, size_t left, ucs4_t *c, bool *harmle
 	return bytes > 0 ? bytes : 1;
 }
 
-/* Prints the characters at the start of text that are harmless and not `also`, and returns how many bytes they have. */
+/*
+ * Prints the characters at the start of text that are harmless and not `also`, and returns how many
+ * bytes they have.
+ */
 static size_t print_harmless(FILE *out, const char *text, size_t left, char also)
 {
 	size_t bytes = 0;
@@ -47,7 +51,8 @@ static void print(FILE *out, const char *text, char also)
 {
 	size_t left = strlen(text), bytes;
 
-	for (; (bytes = print_harmless(out, text, left, also)) < left; text += bytes, left -= bytes) {
+	for (; (bytes = print_harmless(out, text, left, also)) < left;
+	     text += bytes, left -= bytes) {
 		ucs4_t c;
 		bool harmless;
 

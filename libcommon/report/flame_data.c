@@ -46,13 +46,13 @@ static void put_labels(FILE *out, const struct labels *labels)
 	fputs("],\n\"kinds\":\"", out);
 	for (size_t i = 0; i < labels_count(labels); i++)
 		putc(frame_kind_letters[labels_get(labels, i)->kind], out);
-	fputs("\",\n\"threads\":[", out);	/* the label's number, PID, TID */
+	fputs("\",\n\"threads\":[", out); /* the label's number, PID, TID */
 	for (size_t i = 0; i < labels_count(labels); i++) {
 		const struct label *label = labels_get(labels, i);
 
 		if (label->tid)
-			fprintf(out, "%s[%zu,%" PRIu32 ",%" PRIu32 "]", any ? "," : "", i, label->pid,
-				label->tid);
+			fprintf(out, "%s[%zu,%" PRIu32 ",%" PRIu32 "]", any ? "," : "", i,
+				label->pid, label->tid);
 		any |= label->tid;
 	}
 	putc(']', out);
@@ -65,7 +65,8 @@ static void put_commands(FILE *out, const struct flame_page *page)
 
 	for (size_t i = 0; i < labels_count(page->tree->labels); i++) {
 		const struct label *label = labels_get(page->tree->labels, i);
-		const struct process_note *note = label->tid ? process_notes_find(page->processes, label->pid) : NULL;
+		const struct process_note *note =
+			label->tid ? process_notes_find(page->processes, label->pid) : NULL;
 		char pid[16];
 
 		if (!note || !note->cmdline)

@@ -8,14 +8,17 @@
 struct placed {
 	const struct flame_node *nodes;
 	double (*totals)[NR_FLAME_SIDES];
-	double *x;			/* of each node, as far as it is drawn */
+	double *x; /* of each node, as far as it is drawn */
 	uint32_t *depth;
 	double least;
 	struct flame_box *boxes;
 	size_t nr;
 };
 
-/* by caller, then the largest first; a caller has a lower number than its callees, so it comes before them */
+/*
+ * by caller, then the largest first; a caller has a lower number than its callees, so it comes
+ * before them
+ */
 static int in_order(const void *left, const void *right, void *arg)
 {
 	uint32_t l = *(const uint32_t *)left, r = *(const uint32_t *)right;
@@ -45,7 +48,8 @@ static void place(struct placed *p, const uint32_t *callees, size_t nr)
 
 		p->depth[callees[i]] = narrow.depth;
 		if (width >= p->least) {
-			p->boxes[p->nr++] = (struct flame_box){ callees[i], 1, narrow.depth, x, width, {} };
+			p->boxes[p->nr++] =
+				(struct flame_box){ callees[i], 1, narrow.depth, x, width, {} };
 			add_value(&p->boxes[p->nr - 1], p->totals[callees[i]]);
 			p->x[callees[i]] = x;
 			x += width;

@@ -17,18 +17,24 @@
 #include "report/flame_page.h"
 #include "report/page_text.h"
 
-#define WIDTH		1180	/* px of the root; 10 more at each side */
-#define ROW		17
-#define LINE		17	/* of the head */
-#define NARROWEST	0.5	/* px; narrower frames are drawn as one */
-#define CHARACTER	7.23	/* px, see flame.js */
-#define CONTROLS	60	/* px that the script needs for its controls */
-#define LINE_CHARACTERS	140
+#define WIDTH           1180 /* px of the root; 10 more at each side */
+#define ROW             17
+#define LINE            17   /* of the head */
+#define NARROWEST       0.5  /* px; narrower frames are drawn as one */
+#define CHARACTER       7.23 /* px, see flame.js */
+#define CONTROLS        60   /* px that the script needs for its controls */
+#define LINE_CHARACTERS 140
 
 static const char *const kind_names[NR_FRAME_KINDS] = {
-	[KIND_THREAD] = "thread", [KIND_USER] = "user", [KIND_BY_FP] = "user, by frame pointer",
-	[KIND_JIT] = "JIT", [KIND_RUNTIME] = "Python", [KIND_INLINED] = "inlined", [KIND_KERNEL] = "kernel",
-	[KIND_OFF_CPU] = "kernel, off the CPU", [KIND_LEFT_OUT] = "left out or too narrow",
+	[KIND_THREAD] = "thread",
+	[KIND_USER] = "user",
+	[KIND_BY_FP] = "user, by frame pointer",
+	[KIND_JIT] = "JIT",
+	[KIND_RUNTIME] = "Python",
+	[KIND_INLINED] = "inlined",
+	[KIND_KERNEL] = "kernel",
+	[KIND_OFF_CPU] = "kernel, off the CPU",
+	[KIND_LEFT_OUT] = "left out or too narrow",
 };
 
 /* ---- the head: lines of text, and what the colours mean ---- */
@@ -129,7 +135,10 @@ static void put_value(FILE *out, const struct flame_page *page, double value, do
 	fprintf(out, ", %.2f %%", whole ? 100.0 * value / whole : 0.0);
 }
 
-/* red: more than before, blue: less; the deeper the larger its share of the whole is, as in flame.js */
+/*
+ * red: more than before, blue: less; the deeper the larger its share of the whole is, as in
+ * flame.js
+ */
 static void put_difference(FILE *out, const double value[NR_FLAME_SIDES],
 			   const double whole[NR_FLAME_SIDES])
 {
@@ -148,13 +157,14 @@ struct picture {
 	const struct flame_page *page;
 	struct flame_box *boxes;
 	size_t nr;
-	uint32_t most;			/* the depth of the deepest box */
+	uint32_t most; /* the depth of the deepest box */
 };
 
 static void put_box(const struct picture *p, const struct flame_box *box)
 {
 	const struct flame_tree *tree = p->page->tree;
-	const struct label *label = box->depth ? labels_get(tree->labels, tree->nodes[box->node].label) : NULL;
+	const struct label *label =
+		box->depth ? labels_get(tree->labels, tree->nodes[box->node].label) : NULL;
 	enum frame_kind kind = label ? label->kind : KIND_THREAD;
 	const char *name = label ? label->text : "all";
 	double width = box->width * WIDTH;
@@ -165,8 +175,9 @@ static void put_box(const struct picture *p, const struct flame_box *box)
 		name = many;
 		kind = KIND_LEFT_OUT;
 	}
-	fprintf(p->out, "<g class=\"%c s%u\" transform=\"translate(%.2f %u)\"><title>", frame_kind_letters[kind],
-		(unsigned int)strlen(name) % 4, box->x * WIDTH, (p->most - box->depth) * ROW);
+	fprintf(p->out, "<g class=\"%c s%u\" transform=\"translate(%.2f %u)\"><title>",
+		frame_kind_letters[kind], (unsigned int)strlen(name) % 4, box->x * WIDTH,
+		(p->most - box->depth) * ROW);
 	page_put_xml(p->out, name);
 	put_value(p->out, p->page, box->value[FLAME_NOW], p->boxes[0].value[FLAME_NOW]);
 	fprintf(p->out, "</title><rect width=\"%.2f\" height=\"%d\"", width, ROW - 1);

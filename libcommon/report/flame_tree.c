@@ -29,7 +29,10 @@ void flame_tree_free(struct flame_tree *tree)
 	*tree = (struct flame_tree){};
 }
 
-/* ---- finding a callee: open addressing, numbers of nodes; 0, the root, is nobody's callee: free ---- */
+/*
+ * ---- finding a callee: open addressing, numbers of nodes; 0, the root, is nobody's callee: free
+ * ----
+ */
 
 static size_t first_place(const struct flame_tree *tree, uint32_t parent, uint32_t label)
 {
@@ -103,7 +106,7 @@ int flame_tree_add(struct flame_tree *tree, const uint32_t *labels, size_t nr, e
 
 double (*flame_tree_totals(const struct flame_tree *tree))[NR_FLAME_SIDES]
 {
-	double (*totals)[NR_FLAME_SIDES] = calloc(tree->nr, sizeof(*totals));
+	double(*totals)[NR_FLAME_SIDES] = calloc(tree->nr, sizeof(*totals));
 
 	for (size_t i = totals ? tree->nr : 0; i-- > 0;)
 		for (int side = 0; side < NR_FLAME_SIDES; side++) {
@@ -127,11 +130,11 @@ static double larger(const double total[NR_FLAME_SIDES])
 }
 
 /*
- * The value that a node must exceed to be kept, so that no more than `max` are. A callee has no more than its
- * caller, so no kept node loses its caller.
+ * The value that a node must exceed to be kept, so that no more than `max` are. A callee has no
+ * more than its caller, so no kept node loses its caller.
  */
-static int threshold_for(const struct flame_tree *tree, double (*totals)[NR_FLAME_SIDES], size_t max,
-			 double *threshold)
+static int threshold_for(const struct flame_tree *tree, double (*totals)[NR_FLAME_SIDES],
+			 size_t max, double *threshold)
 {
 	double *sorted = malloc(tree->nr * sizeof(*sorted));
 
@@ -157,7 +160,7 @@ static void leave_out(struct flame_node *caller, const struct flame_node *node)
 
 int flame_tree_prune(struct flame_tree *tree, size_t max)
 {
-	double (*totals)[NR_FLAME_SIDES], threshold;
+	double(*totals)[NR_FLAME_SIDES], threshold;
 	uint32_t *moved;
 	size_t kept = 1;
 	int error;
@@ -193,7 +196,8 @@ static int show_left_out(struct flame_tree *tree, uint32_t caller)
 	uint32_t number, node;
 	char text[48];
 
-	snprintf(text, sizeof(text), "%" PRIu32 " frame%s left out", nr_frames, nr_frames > 1 ? "s" : "");
+	snprintf(text, sizeof(text), "%" PRIu32 " frame%s left out", nr_frames,
+		 nr_frames > 1 ? "s" : "");
 	label.text = text;
 	if (labels_add(tree->labels, &label, &number) || callee_of(tree, caller, number, &node))
 		return -ENOMEM;
@@ -240,7 +244,8 @@ int flame_tree_bound(struct flame_tree *tree)
 	if (tree->nr <= FLAME_MAX_NODES && labels_bytes(tree->labels) <= FLAME_MAX_LABEL_BYTES)
 		return 0;
 	do {
-		if (tree->nr <= max)	/* exactly so many may be left, and each round must leave fewer */
+		/* exactly so many may be left, and each round must leave fewer */
+		if (tree->nr <= max)
 			max = tree->nr / 2;
 		error = flame_tree_prune(tree, max);
 		if (!error)

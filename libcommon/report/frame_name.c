@@ -20,7 +20,9 @@ static struct frame_name name_jit(const struct frame_names *names, pid_t pid, ui
 		name.offset = name.address - start;
 	} else {
 		name.symbol = NULL;
-		name.region = names->jit ? jit_processes_region(names->jit, pid, name.address - by_call) : NULL;
+		name.region =
+			names->jit ? jit_processes_region(names->jit, pid, name.address - by_call)
+				   : NULL;
 	}
 	return name;
 }
@@ -71,16 +73,17 @@ void frame_name_print(FILE *out, const struct frame_name *name)
 {
 	if (name->symbol) {
 		print_escaped(out, name->symbol);
-		if (name->module && !name->file) {	/* of the kernel */
+		if (name->module && !name->file) { /* of the kernel */
 			fputs(" [", out);
 			print_escaped(out, name->module);
 			putc(']', out);
 		}
-	} else if (name->module) {	/* stripped: the start identifies the function */
+	} else if (name->module) { /* stripped: the start identifies the function */
 		putc('[', out);
 		print_escaped(out, frame_base_name(name->module));
 		if (name->has_vaddr)
-			fprintf(out, "+0x%" PRIx64, name->has_function ? name->function_vaddr : name->vaddr);
+			fprintf(out, "+0x%" PRIx64,
+				name->has_function ? name->function_vaddr : name->vaddr);
 		putc(']', out);
 	} else if (name->runtime) {
 		frame_name_print_language(out, name);

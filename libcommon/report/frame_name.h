@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The name of a frame: the function, and the file or kernel module that it belongs to. frame_names.h finds the names. */
+/*
+ * The name of a frame: the function, and the file or kernel module that it belongs to.
+ * frame_names.h finds the names.
+ */
 #ifndef EHPERF_REPORT_FRAME_NAME_H
 #define EHPERF_REPORT_FRAME_NAME_H
 
@@ -14,29 +17,35 @@
 #include "unwind/modules.h"
 
 struct frame_name {
-	const char *symbol;		/* for people; NULL: not known */
+	const char *symbol; /* for people; NULL: not known */
 	/* as in the file, with version and suffixes; NULL: the same, or in no file */
 	const char *raw_symbol;
-	const char *module;		/* path, or a kernel module's name; NULL: none */
-	const struct module *file;	/* NULL: the kernel, or anonymous memory */
-	const char *region;		/* what maps calls the memory of a frame in no file without a symbol; NULL: not known */
-	uint64_t offset;		/* from the symbol, or from the function's start */
-	bool has_vaddr, has_function;	/* whether the next two are known */
-	uint64_t vaddr;			/* of the pc, by the file's headers */
-	uint64_t function_vaddr;	/* of the function's start */
+	const char *module;        /* path, or a kernel module's name; NULL: none */
+	const struct module *file; /* NULL: the kernel, or anonymous memory */
+	/* what maps calls the memory of a frame in no file without a symbol; NULL: not known */
+	const char *region;
+	uint64_t offset;              /* from the symbol, or from the function's start */
+	bool has_vaddr, has_function; /* whether the next two are known */
+	uint64_t vaddr;               /* of the pc, by the file's headers */
+	uint64_t function_vaddr;      /* of the function's start */
 	uint64_t file_offset, address;
-	bool is_jit;			/* the name is from the process's runtime */
-	bool schedules;			/* of the kernel's scheduler: who waits is in its caller */
-	bool inlined;			/* a function that the compiler has put into the next name's */
-	/* a function of this runtime (struct runtime's name), whose source and line are always looked up */
-	const char *runtime;
-	const char *source;	/* file; NULL: not known, or not asked for */
-	unsigned line;		/* 0: not known, or not asked for */
-	bool unsaid;		/* do not print the source: the name has a class, and lines were not asked for */
-	bool brief;		/* print only the last part of the source file's path: lines were not asked for */
+	bool is_jit;    /* the name is from the process's runtime */
+	bool schedules; /* of the kernel's scheduler: who waits is in its caller */
+	bool inlined;   /* a function that the compiler has put into the next name's */
 	/*
-	 * 0: a frame. Else a mark: how many frames ("[...]") or stacks ("[other stacks]") were left out; 1 for stacks for which
-	 * there was no room
+	 * a function of this runtime (struct runtime's name), whose source and line are always
+	 * looked up
+	 */
+	const char *runtime;
+	const char *source; /* file; NULL: not known, or not asked for */
+	unsigned line;      /* 0: not known, or not asked for */
+	/* do not print the source: the name has a class, and lines were not asked for */
+	bool unsaid;
+	/* print only the last part of the source file's path: lines were not asked for */
+	bool brief;
+	/*
+	 * 0: a frame. Else a mark: how many frames ("[...]") or stacks ("[other stacks]") were left
+	 * out; 1 for stacks for which there was no room
 	 */
 	uint64_t cut;
 };
@@ -59,32 +68,37 @@ struct runtime_names;
 /* where names come from */
 struct frame_names {
 	struct modules *modules;
-	struct namer *namer;			/* finds the names of user frames; NULL: they are found here */
-	const struct runtime_names *runtimes;	/* NULL: frames of runtimes have no names */
-	struct jit_processes *jit;		/* NULL: frames in anonymous memory have no names */
-	struct kernel_symbols *kernel;		/* NULL: kernel frames have no names */
-	const struct recorded_names *recorded;	/* names of a recording, which are used instead; NULL: not a recording */
-	bool inlined, lines;			/* name inlined functions, too; and lines of source */
+	struct namer *namer; /* finds the names of user frames; NULL: they are found here */
+	const struct runtime_names *runtimes; /* NULL: frames of runtimes have no names */
+	struct jit_processes *jit;            /* NULL: frames in anonymous memory have no names */
+	struct kernel_symbols *kernel;        /* NULL: kernel frames have no names */
+	/* names of a recording, which are used instead; NULL: not a recording */
+	const struct recorded_names *recorded;
+	bool inlined, lines; /* name inlined functions, too; and lines of source */
 };
 
 #define MAX_FRAME_NAMES MAX_SOURCE_PLACES
 
 /*
- * Names a user frame (bpf/stacks_abi.h) of this process by what this process reads itself: for namer.h's worker. Not for frames
- * of runtimes and FRAME_CUT(). The strings are valid until the next call
+ * Names a user frame (bpf/stacks_abi.h) of this process by what this process reads itself: for
+ * namer.h's worker. Not for frames of runtimes and FRAME_CUT(). The strings are valid until the
+ * next call
  */
 struct frame_name frame_name_find(const struct frame_names *names, pid_t pid, uint64_t frame);
 
 /*
- * Prints "symbol", and of a kernel module or BPF program "symbol [module]"; else "[module+0xVADDR]" with the
- * vaddr of the function's start, or, if that is not known, of the pc; "[module]" if the file cannot be read;
- * "[Python]"; if there is no file, the region's name, or "[unknown]"; then " (file:line)", if a line is known, or for a Python
- * function " (file)". Escaped (report/escape.h)
+ * Prints "symbol", and of a kernel module or BPF program "symbol [module]"; else "[module+0xVADDR]"
+ * with the vaddr of the function's start, or, if that is not known, of the pc; "[module]" if the
+ * file cannot be read; "[Python]"; if there is no file, the region's name, or "[unknown]"; then "
+ * (file:line)", if a line is known, or for a Python function " (file)". Escaped (report/escape.h)
  */
 void frame_name_print(FILE *out, const struct frame_name *name);
 /* the last part of a file's path; all of a path that ends in '/' */
 const char *frame_base_name(const char *path);
-/* Prints "[Python]", or whatever the language of the name's runtime is; "[unknown]": of a later version's, in a recording */
+/*
+ * Prints "[Python]", or whatever the language of the name's runtime is; "[unknown]": of a later
+ * version's, in a recording
+ */
 void frame_name_print_language(FILE *out, const struct frame_name *name);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Finds the names of frames: in a recording, by a namer's worker, from a runtime, or from the kernel's symbols. */
+/*
+ * Finds the names of frames: in a recording, by a namer's worker, from a runtime, or from the
+ * kernel's symbols.
+ */
 #ifndef EHPERF_REPORT_FRAME_NAMES_H
 #define EHPERF_REPORT_FRAME_NAMES_H
 
@@ -9,12 +12,14 @@
 
 #include "report/frame_name.h"
 
-/* names a user frame (bpf/stacks_abi.h) of this process; the strings are valid until the next call */
+/*
+ * names a user frame (bpf/stacks_abi.h) of this process; the strings are valid until the next call
+ */
 struct frame_name frame_name_user(const struct frame_names *names, pid_t pid, uint64_t frame);
 
 /*
- * frame_name_user(); with names->inlined, the functions that are inlined in it come first, the innermost one first. Returns the
- * number of names, at least 1
+ * frame_name_user(); with names->inlined, the functions that are inlined in it come first, the
+ * innermost one first. Returns the number of names, at least 1
  */
 size_t frame_names_user(const struct frame_names *names, pid_t pid, uint64_t frame,
 			struct frame_name all[MAX_FRAME_NAMES]);

@@ -10,7 +10,9 @@
 int heatmap_init(struct heatmap *map, const char *title, const struct histogram_unit *unit,
 		 double interval_seconds)
 {
-	*map = (struct heatmap){ .title = strdup(title), .unit = unit, .interval_seconds = interval_seconds };
+	*map = (struct heatmap){ .title = strdup(title),
+				 .unit = unit,
+				 .interval_seconds = interval_seconds };
 	return map->title ? 0 : -ENOMEM;
 }
 
@@ -23,7 +25,8 @@ void heatmap_free(struct heatmap *map)
 int heatmap_add(struct heatmap *map, size_t interval, const struct histogram *histogram)
 {
 	if (interval >= map->nr) {
-		struct heatmap_column *more = reallocarray(map->columns, interval + 1, sizeof(*more));
+		struct heatmap_column *more =
+			reallocarray(map->columns, interval + 1, sizeof(*more));
 
 		if (!more)
 			return -ENOMEM;
@@ -41,8 +44,8 @@ int heatmap_add(struct heatmap *map, size_t interval, const struct histogram *hi
 /* the rows in use, grouped so that there are not too many */
 struct view {
 	const struct heatmap *map;
-	size_t first, end, group;	/* rows; first is a multiple of group */
-	uint64_t most;			/* the largest count of a cell */
+	size_t first, end, group; /* rows; first is a multiple of group */
+	uint64_t most;            /* the largest count of a cell */
 };
 
 static uint64_t cell(const struct view *v, size_t column, size_t row)
@@ -84,10 +87,14 @@ static struct view view_of(const struct heatmap *map, size_t max_rows)
 static struct histogram_time row_time(const struct view *v, size_t row)
 {
 	return histogram_value(v->map->unit,
-			       histogram_bucket_ns(v->map->unit, row * (NR_BUCKETS / HEATMAP_ROWS)));
+			       histogram_bucket_ns(v->map->unit,
+						   row * (NR_BUCKETS / HEATMAP_ROWS)));
 }
 
-/* 0 for an empty cell, else 1 to steps, on a logarithmic scale: few calls must be visible beside many. */
+/*
+ * 0 for an empty cell, else 1 to steps, on a logarithmic scale: few calls must be visible beside
+ * many.
+ */
 static int shade(const struct view *v, uint64_t count, int steps)
 {
 	if (!count)
@@ -97,18 +104,20 @@ static int shade(const struct view *v, uint64_t count, int steps)
 
 /* ---- in a terminal ---- */
 
-#define TERMINAL_ROWS	32
-#define LABEL_WIDTH	10
+#define TERMINAL_ROWS 32
+#define LABEL_WIDTH   10
 
 static const char plain[] = " .:-=+*#%@";
-static const uint8_t colours_256[] = { 0, 17, 18, 54, 90, 126, 162, 198, 203, 209, 215, 221, 227, 229 };
+static const uint8_t colours_256[] = { 0,   17,  18,  54,  90,  126, 162,
+				       198, 203, 209, 215, 221, 227, 229 };
 
 static void print_cell(FILE *out, const struct view *v, uint64_t count, bool colours)
 {
 	if (!colours)
 		putc(plain[shade(v, count, sizeof(plain) - 2)], out);
 	else if (count)
-		fprintf(out, "\033[48;5;%dm \033[0m", colours_256[shade(v, count, sizeof(colours_256) - 1)]);
+		fprintf(out, "\033[48;5;%dm \033[0m",
+			colours_256[shade(v, count, sizeof(colours_256) - 1)]);
 	else
 		putc(' ', out);
 }
@@ -118,7 +127,8 @@ static void print_part(FILE *out, const struct view *v, size_t begin, size_t end
 	double from = begin * v->map->interval_seconds, to = end * v->map->interval_seconds;
 	int width = end - begin;
 
-	for (size_t row = v->end - 1 - (v->end - 1) % v->group; row + v->group > v->first; row -= v->group) {
+	for (size_t row = v->end - 1 - (v->end - 1) % v->group; row + v->group > v->first;
+	     row -= v->group) {
 		fprintf(out, "%*s |", LABEL_WIDTH, row_time(v, row).text);
 		for (size_t c = begin; c < end; c++)
 			print_cell(out, v, cell(v, c, row), colours);
@@ -151,12 +161,12 @@ void heatmap_print(FILE *out, const struct heatmap *map, size_t width, bool colo
 
 /* ---- as a picture ---- */
 
-#define SVG_ROWS	96
-#define CELL_HEIGHT	9
-#define LEFT		90
-#define TOP		40
-#define BOTTOM		40
-#define SHADES		64
+#define SVG_ROWS    96
+#define CELL_HEIGHT 9
+#define LEFT        90
+#define TOP         40
+#define BOTTOM      40
+#define SHADES      64
 
 static void put_xml(FILE *out, const char *text)
 {
@@ -202,11 +212,14 @@ static void svg_cells(FILE *out, const struct view *v, size_t top)
 
 			if (!count)
 				continue;
-			fprintf(out, "<rect x=\"%zu\" y=\"%zu\" width=\"%zu\" height=\"%d\" fill=\"",
-				LEFT + c * width, top + (rows - 1 - i) * CELL_HEIGHT, width, CELL_HEIGHT);
+			fprintf(out,
+				"<rect x=\"%zu\" y=\"%zu\" width=\"%zu\" height=\"%d\" fill=\"",
+				LEFT + c * width, top + (rows - 1 - i) * CELL_HEIGHT, width,
+				CELL_HEIGHT);
 			put_colour(out, shade(v, count, SHADES));
 			fprintf(out,
-				"\"><title>%" PRIu64 " from %s to %s, in %.6g s to %.6g s</title></rect>\n",
+				"\"><title>%" PRIu64
+				" from %s to %s, in %.6g s to %.6g s</title></rect>\n",
 				count, row_time(v, row).text, row_time(v, row + v->group).text,
 				c * v->map->interval_seconds, (c + 1) * v->map->interval_seconds);
 		}

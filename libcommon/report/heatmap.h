@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Heat maps of histograms over time: one column per interval, one row per quarter of an octave or more. */
+/*
+ * Heat maps of histograms over time: one column per interval, one row per quarter of an octave or
+ * more.
+ */
 #ifndef EHPERF_REPORT_HEATMAP_H
 #define EHPERF_REPORT_HEATMAP_H
 
@@ -13,7 +16,7 @@
 #define HEATMAP_ROWS (NR_BUCKETS / 16)
 
 struct heatmap_column {
-	uint64_t rows[HEATMAP_ROWS];	/* counts */
+	uint64_t rows[HEATMAP_ROWS]; /* counts */
 };
 
 struct heatmap {
@@ -29,7 +32,8 @@ int heatmap_init(struct heatmap *map, const char *title, const struct histogram_
 		 double interval_seconds);
 void heatmap_free(struct heatmap *map);
 /*
- * Adds the histogram of an interval, numbered from 0. NULL: an empty histogram; skipped intervals are also empty. 0 or -ENOMEM
+ * Adds the histogram of an interval, numbered from 0. NULL: an empty histogram; skipped intervals
+ * are also empty. 0 or -ENOMEM
  */
 int heatmap_add(struct heatmap *map, size_t interval, const struct histogram *histogram);
 

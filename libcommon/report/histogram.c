@@ -9,8 +9,10 @@
 
 #define MAX_STARS 40
 
-const struct histogram_unit histogram_nsecs = { "nsecs", 1, 0 }, histogram_usecs = { "usecs", 1000, 10 },
-			    histogram_msecs = { "msecs", 1000000, 20 }, histogram_kbytes = { "kbytes", 1024, 10, true };
+const struct histogram_unit histogram_nsecs = { "nsecs", 1, 0 },
+			    histogram_usecs = { "usecs", 1000, 10 },
+			    histogram_msecs = { "msecs", 1000000, 20 },
+			    histogram_kbytes = { "kbytes", 1024, 10, true };
 
 void histogram_init(struct histogram *h, const struct histogram_unit *unit)
 {
@@ -113,8 +115,8 @@ static void print_bar(FILE *out, uint64_t count, uint64_t most, int width)
 {
 	int stars = most ? (double)width * count / most : 0;
 
-	fprintf(out, " : %-8" PRIu64 " |%.*s%*s|\n", count, stars, "****************************************",
-		width - stars, "");
+	fprintf(out, " : %-8" PRIu64 " |%.*s%*s|\n", count, stars,
+		"****************************************", width - stars, "");
 }
 
 void histogram_print_log2(FILE *out, const struct histogram *h)
@@ -125,7 +127,8 @@ void histogram_print_log2(FILE *out, const struct histogram *h)
 	bool wide = used > 32;
 
 	most = most_of(rows, used);
-	fprintf(out, "%*s%-*s : count     distribution\n", wide ? 15 : 5, "", wide ? 29 : 19, h->unit->name);
+	fprintf(out, "%*s%-*s : count     distribution\n", wide ? 15 : 5, "", wide ? 29 : 19,
+		h->unit->name);
 	while (first < used && !rows[first])
 		first++;
 	for (size_t i = first; i < used; i++) {
@@ -147,29 +150,34 @@ static struct histogram_time in_digits(const struct magnitude *magnitudes, uint6
 {
 	struct histogram_time text;
 	double value = units / magnitudes->units;
-	int digits;	/* after the point: 4 in all */
+	int digits; /* after the point: 4 in all */
 
 	while (magnitudes->units > 1 && value < 0.99995) {
 		magnitudes++;
 		value = units / magnitudes->units;
 	}
 	digits = (value < 9.9995) + (value < 99.995) + (value < 999.95);
-	snprintf(text.text, sizeof(text.text), "%.*f %s", magnitudes->units > 1 ? digits : 0, value, magnitudes->name);
+	snprintf(text.text, sizeof(text.text), "%.*f %s", magnitudes->units > 1 ? digits : 0, value,
+		 magnitudes->name);
 	return text;
 }
 
 struct histogram_time histogram_time(uint64_t ns)
 {
-	static const struct magnitude times[] = { { "s", 1e9 }, { "ms", 1e6 }, { "us", 1e3 }, { "ns", 1 } };
+	static const struct magnitude times[] = {
+		{ "s", 1e9 }, { "ms", 1e6 }, { "us", 1e3 }, { "ns", 1 }
+	};
 
 	return in_digits(times, ns);
 }
 
 struct histogram_time histogram_value(const struct histogram_unit *unit, uint64_t value)
 {
-	static const struct magnitude sizes[] = {
-		{ "TiB", 0x1p40 }, { "GiB", 0x1p30 }, { "MiB", 0x1p20 }, { "KiB", 0x1p10 }, { "bytes", 1 }
-	};
+	static const struct magnitude sizes[] = { { "TiB", 0x1p40 },
+						  { "GiB", 0x1p30 },
+						  { "MiB", 0x1p20 },
+						  { "KiB", 0x1p10 },
+						  { "bytes", 1 } };
 
 	return unit->is_size ? in_digits(sizes, value) : histogram_time(value);
 }

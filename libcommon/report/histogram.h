@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Histograms of times, or of sizes: then what is called ns here is bytes. Count, total, minimum and maximum
- * are exact; log-linear buckets (bpf/histogram_bucket.h) give quartiles within 1/64, and are folded to
- * powers of two of a unit for the picture.
+ * Histograms of times, or of sizes: then what is called ns here is bytes. Count, total, minimum and
+ * maximum are exact; log-linear buckets (bpf/histogram_bucket.h) give quartiles within 1/64, and
+ * are folded to powers of two of a unit for the picture.
  */
 #ifndef EHPERF_REPORT_HISTOGRAM_H
 #define EHPERF_REPORT_HISTOGRAM_H
@@ -17,19 +17,20 @@
 
 /* the unit of the picture */
 struct histogram_unit {
-	const char *name;	/* "usecs" */
-	uint32_t ns;		/* or bytes */
-	uint32_t shift;		/* buckets hold values in 1/2^shift units */
+	const char *name; /* "usecs" */
+	uint32_t ns;      /* or bytes */
+	uint32_t shift;   /* buckets hold values in 1/2^shift units */
 	bool is_size;
 };
 
-extern const struct histogram_unit histogram_nsecs, histogram_usecs, histogram_msecs, histogram_kbytes;
+extern const struct histogram_unit histogram_nsecs, histogram_usecs, histogram_msecs,
+	histogram_kbytes;
 
 struct histogram {
 	const struct histogram_unit *unit;
-	uint64_t count;		/* of all values; if the buckets hold fewer, quartiles are of the latter */
+	uint64_t count; /* of all values; if the buckets hold fewer, quartiles are of the latter */
 	uint64_t total_ns;
-	uint64_t min_ns, max_ns;	/* valid if count is not 0 */
+	uint64_t min_ns, max_ns; /* valid if count is not 0 */
 	uint64_t buckets[NR_BUCKETS];
 };
 
@@ -48,7 +49,7 @@ uint64_t histogram_mean(const struct histogram *histogram);
 
 /* ---- pictures, in the layout of bcc's print_log2_hist() ---- */
 
-#define HISTOGRAM_ROWS 64	/* [0, 1], [2, 3], [4, 7], ... units */
+#define HISTOGRAM_ROWS 64 /* [0, 1], [2, 3], [4, 7], ... units */
 
 /* Counts the values of each row. Returns the number of rows up to the last one in use */
 size_t histogram_fold(const struct histogram *histogram, uint64_t rows[HISTOGRAM_ROWS]);

@@ -11,10 +11,12 @@
 #include "report/json.h"
 #include "stacks_abi.h"
 
-#define MIN_SHARE	95		/* percent of the measurement */
-#define MIN_NS		950000000	/* in a shorter one, nobody is idle. An interval of a second is not always a whole one */
-#define MAX_FRAMES	12		/* from the thread's start to the wait: event loops have 5 to 12, waits in queries 17 and more */
-#define MAX_LEAVES	4		/* frames of the C library around the system call */
+#define MIN_SHARE 95 /* percent of the measurement */
+/* in a shorter one, nobody is idle. An interval of a second is not always a whole one */
+#define MIN_NS 950000000
+/* from the thread's start to the wait: event loops have 5 to 12, waits in queries 17 and more */
+#define MAX_FRAMES 12
+#define MAX_LEAVES 4 /* frames of the C library around the system call */
 
 /* ---- the place of a wait ---- */
 
@@ -42,7 +44,10 @@ static const struct call *call_of(const char *symbol)
 	return NULL;
 }
 
-/* "LockAcquire", "QReadWriteLock::lockForRead", but not "uv_block", "clock_wait", nor a parameter's type */
+/*
+ * "LockAcquire", "QReadWriteLock::lockForRead", but not "uv_block", "clock_wait", nor a parameter's
+ * type
+ */
 static bool is_lock(const char *symbol)
 {
 	const char *end = symbol + strcspn(symbol, "(<");
@@ -85,10 +90,13 @@ static int by_place(const void *left, const void *right)
 	order = order ?: order_of(of_left, of_right);
 	if (order)
 		return order;
-	return of_left ? memcmp(l->user->frames, r->user->frames, of_left * sizeof(l->user->frames[0])) : 0;
+	return of_left ? memcmp(l->user->frames, r->user->frames,
+				of_left * sizeof(l->user->frames[0]))
+		       : 0;
 }
 
-static bool is_idle(struct stack_entry *const *place, size_t nr, uint64_t measured_ns, const struct frame_names *names)
+static bool is_idle(struct stack_entry *const *place, size_t nr, uint64_t measured_ns,
+		    const struct frame_names *names)
 {
 	uint64_t ns = 0, woken = 0;
 
@@ -96,8 +104,9 @@ static bool is_idle(struct stack_entry *const *place, size_t nr, uint64_t measur
 		ns += place[i]->value.blocked_ns;
 		woken += place[i]->value.count;
 	}
-	return STACK_STATE(place[0]->key.flags) == THREAD_SLEEPING && ns >= MIN_NS && ns >= measured_ns / 100 * MIN_SHARE &&
-	       woken <= 1 + measured_ns / 1000000000 && waits_for_work(place[0], names);
+	return STACK_STATE(place[0]->key.flags) == THREAD_SLEEPING && ns >= MIN_NS &&
+	       ns >= measured_ns / 100 * MIN_SHARE && woken <= 1 + measured_ns / 1000000000 &&
+	       waits_for_work(place[0], names);
 }
 
 static bool is_asked_for(const struct stack_key *key, const struct idle_asked *asked)
@@ -111,7 +120,8 @@ static bool is_asked_for(const struct stack_key *key, const struct idle_asked *a
 }
 
 /* Marks the idle waits of the entries, sorted by place. True: all threads are idle */
-static bool mark(struct stack_entry *const *sorted, size_t nr, uint64_t measured_ns, const struct frame_names *names)
+static bool mark(struct stack_entry *const *sorted, size_t nr, uint64_t measured_ns,
+		 const struct frame_names *names)
 {
 	bool all_idle = true, thread_idle = true;
 
@@ -131,8 +141,8 @@ static bool mark(struct stack_entry *const *sorted, size_t nr, uint64_t measured
 	return all_idle && thread_idle;
 }
 
-int idle_mark(struct stack_entry *entries, size_t nr, uint64_t measured_ns, const struct idle_asked *asked,
-	      const struct frame_names *names, size_t *threads)
+int idle_mark(struct stack_entry *entries, size_t nr, uint64_t measured_ns,
+	      const struct idle_asked *asked, const struct frame_names *names, size_t *threads)
 {
 	struct stack_entry **sorted = calloc(nr + 1, sizeof(*sorted)), *last = NULL;
 	size_t measured = 0;
@@ -178,7 +188,8 @@ size_t idle_to_end(struct stack_entry *entries, size_t nr)
 void idle_print(FILE *out, const char *tool, uint64_t threads, uint64_t ns)
 {
 	if (threads)
-		fprintf(out, "%s: idle: %s, %.3f s (--idle shows them)\n", tool, counted(threads, "threads").text, ns / 1e9);
+		fprintf(out, "%s: idle: %s, %.3f s (--idle shows them)\n", tool,
+			counted(threads, "threads").text, ns / 1e9);
 }
 
 void idle_json(struct json_object *summary, uint64_t threads, uint64_t ns)

@@ -87,8 +87,10 @@ struct json_object *json_address(uint64_t address)
 
 void json_print(FILE *out, struct json_object *object)
 {
-	print_json_escaped(out, json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN |
-							       JSON_C_TO_STRING_NOSLASHESCAPE));
+	print_json_escaped(out,
+			   json_object_to_json_string_ext(object,
+							  JSON_C_TO_STRING_PLAIN |
+								  JSON_C_TO_STRING_NOSLASHESCAPE));
 	putc('\n', out);
 	json_object_put(object);
 }

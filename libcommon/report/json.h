@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Shared parts of all tools' JSON (ehperf-json(5)): the first line, names that are not UTF-8, addresses, and one object per line.
+ * Shared parts of all tools' JSON (ehperf-json(5)): the first line, names that are not UTF-8,
+ * addresses, and one object per line.
  */
 #ifndef EHPERF_REPORT_JSON_H
 #define EHPERF_REPORT_JSON_H

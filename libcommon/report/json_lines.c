@@ -78,7 +78,8 @@ struct json_object *json_lines_next(struct json_lines *l)
 	else if (json_tokener_get_error(l->tokener) == json_tokener_error_depth)
 		json_lines_wrong(l, "it is nested too deeply");
 	else if (json_tokener_get_error(l->tokener) != json_tokener_success)
-		json_lines_wrong(l, "it is not JSON: %s", json_tokener_error_desc(json_tokener_get_error(l->tokener)));
+		json_lines_wrong(l, "it is not JSON: %s",
+				 json_tokener_error_desc(json_tokener_get_error(l->tokener)));
 	else if (!json_object_is_type(object, json_type_object))
 		json_lines_wrong(l, "it is not an object");
 	if (!*l->wrong)
@@ -87,7 +88,8 @@ struct json_object *json_lines_next(struct json_lines *l)
 	return NULL;
 }
 
-struct json_object *json_lines_get(struct json_lines *l, struct json_object *object, const char *name, enum json_type type)
+struct json_object *json_lines_get(struct json_lines *l, struct json_object *object,
+				   const char *name, enum json_type type)
 {
 	struct json_object *field = NULL;
 
@@ -99,7 +101,8 @@ struct json_object *json_lines_get(struct json_lines *l, struct json_object *obj
 	return NULL;
 }
 
-bool json_lines_get_number(struct json_lines *l, struct json_object *object, const char *name, uint64_t max, uint64_t *value)
+bool json_lines_get_number(struct json_lines *l, struct json_object *object, const char *name,
+			   uint64_t max, uint64_t *value)
 {
 	struct json_object *field = json_lines_get(l, object, name, json_type_int);
 
@@ -114,7 +117,8 @@ bool json_lines_get_number(struct json_lines *l, struct json_object *object, con
 	return true;
 }
 
-const char *json_lines_get_string(struct json_lines *l, struct json_object *object, const char *name)
+const char *json_lines_get_string(struct json_lines *l, struct json_object *object,
+				  const char *name)
 {
 	struct json_object *field = json_lines_get(l, object, name, json_type_string);
 	const char *text = field ? json_object_get_string(field) : NULL;
@@ -126,7 +130,8 @@ const char *json_lines_get_string(struct json_lines *l, struct json_object *obje
 	return text;
 }
 
-bool json_lines_get_address(struct json_lines *l, struct json_object *object, const char *name, uint64_t *value)
+bool json_lines_get_address(struct json_lines *l, struct json_object *object, const char *name,
+			    uint64_t *value)
 {
 	const char *text = json_lines_get_string(l, object, name);
 	unsigned long long address;
@@ -136,7 +141,8 @@ bool json_lines_get_address(struct json_lines *l, struct json_object *object, co
 		return false;
 	errno = 0;
 	address = strncmp(text, "0x", 2) ? 0 : strtoull(text, &end, 16);
-	if (strncmp(text, "0x", 2) || errno || !text[2] || text[2 + strspn(text + 2, "0123456789abcdef")]) {
+	if (strncmp(text, "0x", 2) || errno || !text[2] ||
+	    text[2 + strspn(text + 2, "0123456789abcdef")]) {
 		json_lines_wrong(l, "'%s' is not an address", name);
 		return false;
 	}
@@ -151,7 +157,8 @@ bool json_lines_get_bool(struct json_lines *l, struct json_object *object, const
 	return field && json_object_get_boolean(field);
 }
 
-uint64_t json_lines_number(struct json_lines *l, struct json_object *object, const char *name, uint64_t max)
+uint64_t json_lines_number(struct json_lines *l, struct json_object *object, const char *name,
+			   uint64_t max)
 {
 	uint64_t value = 0;
 
@@ -179,7 +186,8 @@ uint64_t json_lines_get_time(struct json_lines *l, struct json_object *object, c
 	if (!text)
 		return 0;
 	rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &utc);
-	if (!rest || sscanf(rest, ".%9u%n", &ns, &used) != 1 || used != 10 || strcmp(rest + used, "Z") || timegm(&utc) < 0) {
+	if (!rest || sscanf(rest, ".%9u%n", &ns, &used) != 1 || used != 10 ||
+	    strcmp(rest + used, "Z") || timegm(&utc) < 0) {
 		json_lines_wrong(l, "'%s' is not a time", name);
 		return 0;
 	}

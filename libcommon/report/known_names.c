@@ -111,13 +111,14 @@ int known_names_add(struct known_names *names, uint64_t source, const struct nam
 	return 0;
 }
 
-void known_names_forget(struct known_names *names, bool (*gone)(void *arg, uint64_t source), void *arg,
-			size_t bytes)
+void known_names_forget(struct known_names *names, bool (*gone)(void *arg, uint64_t source),
+			void *arg, size_t bytes)
 {
 	struct known_name *known, *next;
 
 	HASH_ITER(hh, names->all, known, next)
-		if (gone(arg, known->key.source) || (names->bytes > bytes && names->round - known->asked > 1))
+		if (gone(arg, known->key.source) ||
+		    (names->bytes > bytes && names->round - known->asked > 1))
 			drop(names, known);
 	names->round++;
 }

@@ -15,33 +15,36 @@ struct known_name {
 		uint64_t source, frame;
 	} key;
 	struct named_frame found;
-	char *symbol, *raw;	/* as in struct named_frame, shared with other names; NULL: none */
-	size_t *account;	/* where it is charged */
-	uint32_t asked, named;	/* the rounds in which it was asked for last, and in which its name was added last */
+	char *symbol, *raw; /* as in struct named_frame, shared with other names; NULL: none */
+	size_t *account;    /* where it is charged */
+	/* the rounds in which it was asked for last, and in which its name was added last */
+	uint32_t asked, named;
 	UT_hash_handle hh;
 };
 
 struct known_names {
 	struct known_name *all;
-	size_t bytes;		/* what they take, about */
-	uint32_t round;		/* how often known_names_forget() was called */
-	char *last_symbol, *last_raw;	/* of the last name that was added: the next frame often has the same function */
+	size_t bytes;   /* what they take, about */
+	uint32_t round; /* how often known_names_forget() was called */
+	/* of the last name that was added: the next frame often has the same function */
+	char *last_symbol, *last_raw;
 };
 
 /* NULL: it is not known */
 struct known_name *known_names_find(struct known_names *names, uint64_t source, uint64_t frame);
 /*
- * Adds a name, which replaces one that the frame has, if it has a symbol. The strings are copied, and may be NULL. What the name
- * takes is added to *account until it is forgotten: all accounts together are names->bytes. 0 or -ENOMEM
+ * Adds a name, which replaces one that the frame has, if it has a symbol. The strings are copied,
+ * and may be NULL. What the name takes is added to *account until it is forgotten: all accounts
+ * together are names->bytes. 0 or -ENOMEM
  */
 int known_names_add(struct known_names *names, uint64_t source, const struct named_frame *found,
 		    const char *symbol, const char *raw, size_t *account);
 /*
- * Forgets the names of sources that are gone, and, while they take more bytes than this, those that were
- * not found in this round nor in the one before.
+ * Forgets the names of sources that are gone, and, while they take more bytes than this, those that
+ * were not found in this round nor in the one before.
  */
-void known_names_forget(struct known_names *names, bool (*gone)(void *arg, uint64_t source), void *arg,
-			size_t bytes);
+void known_names_forget(struct known_names *names, bool (*gone)(void *arg, uint64_t source),
+			void *arg, size_t bytes);
 /* Forgets the names of a source. */
 void known_names_forget_source(struct known_names *names, uint64_t source);
 void known_names_free(struct known_names *names);

@@ -13,10 +13,10 @@ const char frame_kind_letters[NR_FRAME_KINDS + 1] = "tufjrikox";
 
 struct labels {
 	struct label *all;
-	uint64_t *hashes;		/* of each */
+	uint64_t *hashes; /* of each */
 	size_t nr, room, hashes_room;
-	uint32_t *index;		/* open addressing: numbers + 1; 0: free */
-	size_t index_size;		/* a power of two */
+	uint32_t *index;   /* open addressing: numbers + 1; 0: free */
+	size_t index_size; /* a power of two */
 	size_t bytes;
 };
 
@@ -39,7 +39,8 @@ void labels_free(struct labels *labels)
 
 static uint64_t hash_of(const struct label *label, size_t length)
 {
-	return seeded_hash((uint64_t[]){ label->kind, label->pid, label->tid }, 3, label->text, length);
+	return seeded_hash((uint64_t[]){ label->kind, label->pid, label->tid }, 3, label->text,
+			   length);
 }
 
 static bool same(const struct label *known, const struct label *label, size_t length, bool cut)
@@ -100,15 +101,18 @@ int labels_add(struct labels *labels, const struct label *label, uint32_t *numbe
 	if (2 * labels->nr >= labels->index_size && grow_index(labels))
 		return -ENOMEM;
 	hash = hash_of(label, length);
-	for (at = hash & (labels->index_size - 1); labels->index[at]; at = (at + 1) & (labels->index_size - 1)) {
+	for (at = hash & (labels->index_size - 1); labels->index[at];
+	     at = (at + 1) & (labels->index_size - 1)) {
 		uint32_t known = labels->index[at] - 1;
 
-		if (labels->hashes[known] == hash && same(&labels->all[known], label, length, cut)) {
+		if (labels->hashes[known] == hash &&
+		    same(&labels->all[known], label, length, cut)) {
 			*number = known;
 			return 0;
 		}
 	}
-	if (labels->nr == UINT32_MAX - 1 || array_reserve(&labels->all, &labels->room, labels->nr + 1) ||
+	if (labels->nr == UINT32_MAX - 1 ||
+	    array_reserve(&labels->all, &labels->room, labels->nr + 1) ||
 	    array_reserve(&labels->hashes, &labels->hashes_room, labels->nr + 1))
 		return -ENOMEM;
 	copy.text = copy_of(label->text, length, cut);

@@ -64,9 +64,9 @@ static uint64_t waiting(const struct stack_value *value)
 
 static void say(FILE *out, const struct stack_summary *s)
 {
-	fprintf(out,
-		"off the CPU %s in %.1f s, blocked for %.3f s and waiting to run for %.3f s",
-		counted(s->sum.count, "times").text, s->seconds, s->sum.blocked_ns / 1e9, s->sum.waiting_ns / 1e9);
+	fprintf(out, "off the CPU %s in %.1f s, blocked for %.3f s and waiting to run for %.3f s",
+		counted(s->sum.count, "times").text, s->seconds, s->sum.blocked_ns / 1e9,
+		s->sum.waiting_ns / 1e9);
 }
 
 static void stack_json(struct json_object *stack, const struct stack_entry *entry)
@@ -88,11 +88,13 @@ static void summary_json(struct json_object *object, const struct stack_summary 
 	json_object_object_add(object, "waiting_ns", json_number(s->sum.waiting_ns));
 }
 
-#define OFF_CPU_MEASURE(of, waits) { \
-	.value = of, .of_waits = waits, .is_time = true, .value_ns = 1, .counted = "samples", \
-	.unfollowed = "threads not measured: too many at a time, or no memory", \
-	.say = say, .stack_json = stack_json, .summary_json = summary_json, \
-}
+#define OFF_CPU_MEASURE(of, waits)                                                      \
+	{                                                                               \
+		.value = of, .of_waits = waits, .is_time = true, .value_ns = 1,         \
+		.counted = "samples",                                                   \
+		.unfollowed = "threads not measured: too many at a time, or no memory", \
+		.say = say, .stack_json = stack_json, .summary_json = summary_json,     \
+	}
 
 const struct measure off_cpu_measures[NR_OFF_CPU_PARTS] = {
 	[OFF_CPU_ALL] = OFF_CPU_MEASURE(blocked_and_waiting, true),

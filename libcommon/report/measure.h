@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a stack tool measures, for the report: which value of a stack is shown, its unit, and its names.
+ * What a stack tool measures, for the report: which value of a stack is shown, its unit, and its
+ * names.
  */
 #ifndef EHPERF_REPORT_MEASURE_H
 #define EHPERF_REPORT_MEASURE_H
@@ -24,10 +25,12 @@ struct measure {
 	bool is_time;
 	/* ns per unit of the value: 1 if it is a time; 0: it stands for no time */
 	uint64_t value_ns;
-	const char *counted;		/* "samples": the summary begins with their number */
+	const char *counted; /* "samples": the summary begins with their number */
 	/* the unit of the value, if it is the sum of an argument: "bytes". NULL: it is not a sum */
 	const char *sum_unit;
-	/* after a count of forks_lost: "processes of the command not sampled: ..."; NULL: a default */
+	/*
+	 * after a count of forks_lost: "processes of the command not sampled: ..."; NULL: a default
+	 */
 	const char *unfollowed;
 	/* Prints the summary's beginning. NULL: "COUNT counted in SECONDS s" */
 	void (*say)(FILE *out, const struct stack_summary *summary);
@@ -40,7 +43,10 @@ struct measure {
 
 /* for .value: how often a stack was seen */
 uint64_t measure_count(const struct stack_value *value);
-/* for .value: the sum of an argument, limited to the largest number that JSON and other formats can represent */
+/*
+ * for .value: the sum of an argument, limited to the largest number that JSON and other formats can
+ * represent
+ */
 uint64_t measure_sum(const struct stack_value *value);
 
 /* a value as text and folded output have it, and its unit: times in microseconds */
@@ -51,7 +57,10 @@ struct counted measure_say(const struct measure *measure, uint64_t value);
 /* 0 if sum is 0 */
 double percent_of(uint64_t value, uint64_t sum);
 
-/* whole off-CPU periods, or the part of each before the wake-up (blocked) or after it (waiting to run) */
+/*
+ * whole off-CPU periods, or the part of each before the wake-up (blocked) or after it (waiting to
+ * run)
+ */
 enum off_cpu_part { OFF_CPU_ALL, OFF_CPU_BLOCKED, OFF_CPU_WAITING, NR_OFF_CPU_PARTS };
 extern const struct measure off_cpu_measures[NR_OFF_CPU_PARTS];
 

@@ -13,10 +13,10 @@ struct merged_texts {
 	struct labels *pieces;
 	struct merged_text **all;
 	size_t nr, room;
-	uint32_t *index;		/* open addressing: numbers + 1; 0: free */
-	size_t index_size;		/* a power of two */
+	uint32_t *index;   /* open addressing: numbers + 1; 0: free */
+	size_t index_size; /* a power of two */
 	uint64_t sum;
-	uint32_t *split;		/* the pieces of the text that was added last */
+	uint32_t *split; /* the pieces of the text that was added last */
 	size_t nr_split, split_room;
 };
 
@@ -106,7 +106,8 @@ static int grow_index(struct merged_texts *texts)
 	return 0;
 }
 
-static int add_new(struct merged_texts *texts, const uint32_t *pieces, size_t nr, uint64_t hash, size_t place)
+static int add_new(struct merged_texts *texts, const uint32_t *pieces, size_t nr, uint64_t hash,
+		   size_t place)
 {
 	size_t bytes = nr * sizeof(pieces[0]);
 	struct merged_text *text;
@@ -128,7 +129,8 @@ struct labels *merged_texts_pieces(struct merged_texts *texts)
 	return texts->pieces;
 }
 
-int merged_texts_add_pieces(struct merged_texts *texts, const uint32_t *pieces, size_t nr, uint32_t process, uint32_t thread, uint64_t value)
+int merged_texts_add_pieces(struct merged_texts *texts, const uint32_t *pieces, size_t nr,
+			    uint32_t process, uint32_t thread, uint64_t value)
 {
 	uint64_t hash = hash_of(pieces, nr);
 	struct merged_text *text;
@@ -136,10 +138,12 @@ int merged_texts_add_pieces(struct merged_texts *texts, const uint32_t *pieces, 
 
 	if (2 * texts->nr >= texts->index_size && grow_index(texts))
 		return -ENOMEM;
-	for (at = hash & (texts->index_size - 1); texts->index[at]; at = (at + 1) & (texts->index_size - 1)) {
+	for (at = hash & (texts->index_size - 1); texts->index[at];
+	     at = (at + 1) & (texts->index_size - 1)) {
 		const struct merged_text *known = texts->all[texts->index[at] - 1];
 
-		if (known->hash == hash && known->nr == nr && !memcmp(known->pieces, pieces, nr * sizeof(pieces[0])))
+		if (known->hash == hash && known->nr == nr &&
+		    !memcmp(known->pieces, pieces, nr * sizeof(pieces[0])))
 			break;
 	}
 	if (!texts->index[at] && add_new(texts, pieces, nr, hash, at))
@@ -156,12 +160,15 @@ int merged_texts_add_pieces(struct merged_texts *texts, const uint32_t *pieces, 
 
 int merged_texts_add(struct merged_texts *texts, const char *text, uint64_t value)
 {
-	return split(texts, text) ? -ENOMEM : merged_texts_add_pieces(texts, texts->split, texts->nr_split, 0, 0, value);
+	return split(texts, text)
+		       ? -ENOMEM
+		       : merged_texts_add_pieces(texts, texts->split, texts->nr_split, 0, 0, value);
 }
 
 static int most_first(const void *left, const void *right, void *pieces)
 {
-	const struct merged_text *l = *(struct merged_text *const *)left, *r = *(struct merged_text *const *)right;
+	const struct merged_text *l = *(struct merged_text *const *)left,
+				 *r = *(struct merged_text *const *)right;
 	uint32_t i = 0;
 
 	if (l->value != r->value)
@@ -170,7 +177,8 @@ static int most_first(const void *left, const void *right, void *pieces)
 		i++;
 	if (i == l->nr || i == r->nr)
 		return (l->nr > r->nr) - (l->nr < r->nr);
-	return strcmp(labels_get(pieces, l->pieces[i])->text, labels_get(pieces, r->pieces[i])->text);
+	return strcmp(labels_get(pieces, l->pieces[i])->text,
+		      labels_get(pieces, r->pieces[i])->text);
 }
 
 size_t merged_texts_sort(struct merged_texts *texts)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Texts with values: texts that are equal are one, with the sum of their values. A text is kept as the
- * numbers of its pieces, each up to a ';' or a line end, because stacks have most of their frames in
- * common.
+ * Texts with values: texts that are equal are one, with the sum of their values. A text is kept as
+ * the numbers of its pieces, each up to a ';' or a line end, because stacks have most of their
+ * frames in common.
  */
 #ifndef EHPERF_REPORT_MERGED_TEXTS_H
 #define EHPERF_REPORT_MERGED_TEXTS_H
@@ -17,7 +17,8 @@ struct merged_texts;
 
 struct merged_text {
 	uint64_t value, hash;
-	uint32_t process, thread, nr_threads;	/* of the last one that was added, and how many threads have this text */
+	/* of the last one that was added, and how many threads have this text */
+	uint32_t process, thread, nr_threads;
 	uint32_t nr;
 	uint32_t pieces[];
 };
@@ -29,8 +30,12 @@ void merged_texts_free(struct merged_texts *texts);
 /* 0 or -ENOMEM */
 int merged_texts_add(struct merged_texts *texts, const char *text, uint64_t value);
 
-/* merged_texts_add() for a text that is already split, into labels of merged_texts_pieces(). Threads must come in order. */
-int merged_texts_add_pieces(struct merged_texts *texts, const uint32_t *pieces, size_t nr, uint32_t process, uint32_t thread, uint64_t value);
+/*
+ * merged_texts_add() for a text that is already split, into labels of merged_texts_pieces().
+ * Threads must come in order.
+ */
+int merged_texts_add_pieces(struct merged_texts *texts, const uint32_t *pieces, size_t nr,
+			    uint32_t process, uint32_t thread, uint64_t value);
 struct labels *merged_texts_pieces(struct merged_texts *texts);
 
 /* Sorts them, the largest value first, equal ones by text. Returns how many there are */

@@ -6,13 +6,18 @@
 #include <string.h>
 
 #define AREA_BYTES (16 << 20)
-#define NR_OTHERS 4	/* owners, or users, at a time whose workers keep what they know */
+#define NR_OTHERS  4 /* owners, or users, at a time whose workers keep what they know */
 
 static int start_workers(struct name_jobs *jobs, enum name_set set, uint64_t bytes)
 {
 	/* the worker starts the demangler, and may wait for it */
 	struct worker_limits limits = {
-		.sleep_ms = 300, .cpu_ms = 700, .bytes = bytes, .parent = true, .first = true, .open = namer_open,
+		.sleep_ms = 300,
+		.cpu_ms = 700,
+		.bytes = bytes,
+		.parent = true,
+		.first = true,
+		.open = namer_open,
 		.keeps = set == CODE_IN_NO_FILE,
 	};
 
@@ -20,7 +25,8 @@ static int start_workers(struct name_jobs *jobs, enum name_set set, uint64_t byt
 		limits.apart = UINT64_MAX;
 	else if (set == CODE_IN_NO_FILE)
 		limits.apart = OWNERS_APART;
-	return workers_new(&jobs->workers[set], set == TRUSTED_FILES ? 1 : NR_OTHERS, AREA_BYTES, &limits, namer_work);
+	return workers_new(&jobs->workers[set], set == TRUSTED_FILES ? 1 : NR_OTHERS, AREA_BYTES,
+			   &limits, namer_work);
 }
 
 int name_jobs_init(struct name_jobs *jobs, struct name_sources *sources, uint64_t worker_bytes)
@@ -41,18 +47,22 @@ void name_jobs_free(struct name_jobs *jobs)
 
 /* ---- tags ---- */
 
-#define KIND_SHIFT 33	/* a source's key is below: PROCESS_SOURCE is its highest bit */
+#define KIND_SHIFT   33 /* a source's key is below: PROCESS_SOURCE is its highest bit */
 #define NUMBER_SHIFT 36
 
 static uint64_t tag_of(const struct name_job *job)
 {
-	return job->source | (uint64_t)job->kind << KIND_SHIFT | (uint64_t)job->number << NUMBER_SHIFT;
+	return job->source | (uint64_t)job->kind << KIND_SHIFT |
+	       (uint64_t)job->number << NUMBER_SHIFT;
 }
 
 static struct name_job job_of(enum name_set set, uint64_t tag)
 {
 	return (struct name_job){
-		.kind = tag >> KIND_SHIFT & 3, .set = set, .source = tag & ((1ULL << KIND_SHIFT) - 1), .number = tag >> NUMBER_SHIFT,
+		.kind = tag >> KIND_SHIFT & 3,
+		.set = set,
+		.source = tag & ((1ULL << KIND_SHIFT) - 1),
+		.number = tag >> NUMBER_SHIFT,
 	};
 }
 
@@ -68,26 +78,33 @@ static void note_ends(struct name_jobs *jobs)
 {
 	uint64_t nr = workers_nr_ended(jobs->workers[CODE_IN_NO_FILE]);
 
-	for (struct name_source *source = jobs->sources->all; source && nr != jobs->nr_ended; source = source->hh.next)
+	for (struct name_source *source = jobs->sources->all; source && nr != jobs->nr_ended;
+	     source = source->hh.next)
 		source->has_dump = false;
 	jobs->nr_ended = nr;
 }
 
 /* Writes jobs->request. Returns its size */
-static size_t write_request(struct name_jobs *jobs, uint64_t key, bool asks_debug, const uint64_t *frames, size_t nr)
+static size_t write_request(struct name_jobs *jobs, uint64_t key, bool asks_debug,
+			    const uint64_t *frames, size_t nr)
 {
 	const struct module *module = name_sources_module(jobs->sources, key);
 	const struct name_source *source = name_sources_find(jobs->sources, key);
 	const struct symbol_options *options = modules_symbol_options(jobs->sources->modules);
 	const struct debug_search *search = &options->search;
-	const char *path = module && !module->image ? module->path : "", *fetched = module && module->fetched ? module->fetched : "";
+	const char *path = module && !module->image ? module->path : "",
+		   *fetched = module && module->fetched ? module->fetched : "";
 	struct namer_request *r = (struct namer_request *)jobs->request;
 	char *end;
 
 	note_ends(jobs);
 	*r = (struct namer_request){
-		.pid = key, .uid = source ? source->uid : UINT32_MAX, .nr = nr, .asks_debug = asks_debug,
-		.no_demangle = options->no_demangle, .wants_dump = !module && !(source && source->has_dump),
+		.pid = key,
+		.uid = source ? source->uid : UINT32_MAX,
+		.nr = nr,
+		.asks_debug = asks_debug,
+		.no_demangle = options->no_demangle,
+		.wants_dump = !module && !(source && source->has_dump),
 	};
 	if (module) {
 		r->module_id = module->id;
@@ -102,7 +119,8 @@ static size_t write_request(struct name_jobs *jobs, uint64_t key, bool asks_debu
 		end = mempcpy(end, frames, nr * sizeof(*frames));
 	end = put_string(end, strlen(path) < 2 * PATH_MAX ? path : "");
 	end = put_string(end, fetched);
-	for (size_t i = 0; i < search->nr_directories && r->nr_directories < NAMER_MAX_DIRECTORIES; i++) {
+	for (size_t i = 0; i < search->nr_directories && r->nr_directories < NAMER_MAX_DIRECTORIES;
+	     i++) {
 		if (strlen(search->directories[i]) >= PATH_MAX)
 			continue;
 		end = put_string(end, search->directories[i]);
@@ -111,12 +129,13 @@ static size_t write_request(struct name_jobs *jobs, uint64_t key, bool asks_debu
 	return end - (char *)r;
 }
 
-int name_jobs_give(struct name_jobs *jobs, const struct name_job *job, bool asks_debug, const uint64_t *frames, size_t nr)
+int name_jobs_give(struct name_jobs *jobs, const struct name_job *job, bool asks_debug,
+		   const uint64_t *frames, size_t nr)
 {
 	size_t bytes = write_request(jobs, job->source, asks_debug, frames, nr);
 
-	return workers_ask(jobs->workers[job->set], tag_of(job), name_sources_owner(jobs->sources, job->source), jobs->request,
-			   bytes);
+	return workers_ask(jobs->workers[job->set], tag_of(job),
+			   name_sources_owner(jobs->sources, job->source), jobs->request, bytes);
 }
 
 bool name_jobs_cancel(struct name_jobs *jobs, const struct name_job *job)
@@ -138,7 +157,8 @@ struct worker_file name_jobs_open(struct name_jobs *jobs, const struct name_sour
 
 /* ---- answers ---- */
 
-bool name_jobs_take(struct name_jobs *jobs, enum name_set set, struct name_job *job, struct worker_answer *answer)
+bool name_jobs_take(struct name_jobs *jobs, enum name_set set, struct name_job *job,
+		    struct worker_answer *answer)
 {
 	if (!workers_nr_asked(jobs->workers[set]) || !workers_take(jobs->workers[set], answer))
 		return false;
@@ -153,7 +173,10 @@ static bool is_sound(const struct name_source *source, const struct named_frame 
 	       !(source->key & PROCESS_SOURCE && (found->has_vaddr || found->has_function));
 }
 
-/* A string of so many bytes with its NUL, and steps over it; *string is NULL if it has none. False: it does not end there */
+/*
+ * A string of so many bytes with its NUL, and steps over it; *string is NULL if it has none. False:
+ * it does not end there
+ */
 static bool next_string(const char **at, const char *end, uint16_t bytes, const char **string)
 {
 	*string = bytes ? *at : NULL;
@@ -163,8 +186,8 @@ static bool next_string(const char **at, const char *end, uint16_t bytes, const 
 	return true;
 }
 
-int name_answer_next(const struct name_source *source, const struct worker_answer *answer, size_t *at,
-		     struct answered_frame *frame)
+int name_answer_next(const struct name_source *source, const struct worker_answer *answer,
+		     size_t *at, struct answered_frame *frame)
 {
 	const char *bytes = answer->bytes, *from = bytes + *at, *end = bytes + answer->nr;
 
@@ -174,7 +197,8 @@ int name_answer_next(const struct name_source *source, const struct worker_answe
 		return -EBADMSG;
 	memcpy(&frame->found, from, sizeof(frame->found));
 	from += sizeof(frame->found);
-	if (!is_sound(source, &frame->found) || !next_string(&from, end, frame->found.symbol_bytes, &frame->symbol) ||
+	if (!is_sound(source, &frame->found) ||
+	    !next_string(&from, end, frame->found.symbol_bytes, &frame->symbol) ||
 	    !next_string(&from, end, frame->found.raw_bytes, &frame->raw))
 		return -EBADMSG;
 	*at = from - bytes;

@@ -14,10 +14,11 @@
 
 /* names of trusted files, and all others: these cannot take the room of those */
 #define MAX_KNOWN_BYTES (64 << 20)
-#define MAX_SHARE_BYTES (MAX_KNOWN_BYTES / 4)	/* of one owner, if its sources are untrusted */
-#define MAX_IDLE_BYTES (8 << 20)	/* if known names take more, those that nobody asks for are forgotten */
-#define MAX_SLOW 3
-#define LEAST_WANTED 256
+#define MAX_SHARE_BYTES (MAX_KNOWN_BYTES / 4) /* of one owner, if its sources are untrusted */
+/* if known names take more, those that nobody asks for are forgotten */
+#define MAX_IDLE_BYTES (8 << 20)
+#define MAX_SLOW       3
+#define LEAST_WANTED   256
 
 void name_sources_init(struct name_sources *s, struct modules *modules)
 {
@@ -211,20 +212,22 @@ static bool has_room(struct name_sources *s, struct name_source *source)
 {
 	bool trusted = name_source_is_trusted(source);
 
-	if (s->known[trusted].bytes < MAX_KNOWN_BYTES && (trusted || source->share->known_bytes[false] < MAX_SHARE_BYTES))
+	if (s->known[trusted].bytes < MAX_KNOWN_BYTES &&
+	    (trusted || source->share->known_bytes[false] < MAX_SHARE_BYTES))
 		return true;
 	pass_over(source, &s->nr_no_room);
 	return false;
 }
 
-int name_sources_add(struct name_sources *s, struct name_source *source, const struct named_frame *found, const char *symbol,
-		     const char *raw)
+int name_sources_add(struct name_sources *s, struct name_source *source,
+		     const struct named_frame *found, const char *symbol, const char *raw)
 {
 	bool trusted = name_source_is_trusted(source);
 
 	if (!has_room(s, source))
 		return 0;
-	return known_names_add(&s->known[trusted], source->key, found, symbol, raw, &source->share->known_bytes[trusted]);
+	return known_names_add(&s->known[trusted], source->key, found, symbol, raw,
+			       &source->share->known_bytes[trusted]);
 }
 
 void name_sources_forget_names(struct name_sources *s, const struct name_source *source)
@@ -245,7 +248,10 @@ void name_source_sort_wanted(struct name_source *source)
 	source->nr = kept;
 }
 
-/* Stacks have the same frames again and again: before there is more room, each is kept once. 0 or -ENOMEM */
+/*
+ * Stacks have the same frames again and again: before there is more room, each is kept once. 0 or
+ * -ENOMEM
+ */
 static int make_room(struct name_source *source)
 {
 	if (source->nr < source->room)
@@ -286,7 +292,8 @@ bool name_sources_may_ask(struct name_sources *s, struct name_source *source)
 
 	if (source->error || is_forgotten(s, source->key) || !has_room(s, source))
 		return false;
-	if (s->waited_ns[trusted] < NAME_WAIT_NS && (trusted || source->share->waited_ns < s->share_ns))
+	if (s->waited_ns[trusted] < NAME_WAIT_NS &&
+	    (trusted || source->share->waited_ns < s->share_ns))
 		return true;
 	pass_over(source, &s->nr_passed_over);
 	return false;
@@ -294,12 +301,14 @@ bool name_sources_may_ask(struct name_sources *s, struct name_source *source)
 
 uint64_t name_sources_end_of_wait(const struct name_sources *s, const struct name_source *source)
 {
-	uint64_t all = NAME_WAIT_NS - s->waited_ns[false], own = s->share_ns - source->share->waited_ns;
+	uint64_t all = NAME_WAIT_NS - s->waited_ns[false],
+		 own = s->share_ns - source->share->waited_ns;
 
 	return name_source_is_trusted(source) ? UINT64_MAX : clock_ns() + (own < all ? own : all);
 }
 
-void name_sources_note_wait(struct name_sources *s, struct name_source *source, uint64_t began_ns, bool in_vain)
+void name_sources_note_wait(struct name_sources *s, struct name_source *source, uint64_t began_ns,
+			    bool in_vain)
 {
 	uint64_t waited_ns = clock_ns() - began_ns;
 	bool trusted = name_source_is_trusted(source);
@@ -312,7 +321,8 @@ void name_sources_note_wait(struct name_sources *s, struct name_source *source, 
 
 bool name_source_may_try_again(struct name_source *source, int error)
 {
-	bool may_pass = error == -ETIMEDOUT || error == -EAGAIN || error == -ENOMEM || error == -ECHILD;
+	bool may_pass =
+		error == -ETIMEDOUT || error == -EAGAIN || error == -ENOMEM || error == -ECHILD;
 
 	return may_pass && name_source_is_trusted(source) && source->slow++ < MAX_SLOW;
 }
@@ -383,7 +393,9 @@ struct name_source *name_sources_next_turn(struct name_sources *s, struct name_t
 	if (!source)
 		return NULL;
 	/* an owner that has used up the share gets time that the others have left */
-	s->share_ns = turns->nr_owners > 1 && source->share->waited_ns < turns->share_ns ? turns->share_ns : NAME_WAIT_NS;
+	s->share_ns = turns->nr_owners > 1 && source->share->waited_ns < turns->share_ns
+			      ? turns->share_ns
+			      : NAME_WAIT_NS;
 	turns->nr_owners -= !--source->share->nr_sources;
 	return source;
 }

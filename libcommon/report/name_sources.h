@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where names come from: files, and processes' code in no file. Keeps which names of each are wanted and which are known, and what
- * each has had of a report's time and of the room for names.
+ * Where names come from: files, and processes' code in no file. Keeps which names of each are
+ * wanted and which are known, and what each has had of a report's time and of the room for names.
  */
 #ifndef EHPERF_REPORT_NAME_SOURCES_H
 #define EHPERF_REPORT_NAME_SOURCES_H
@@ -17,49 +17,58 @@
 
 /* The share of one owner of files, or of one user whose processes have code in no file. */
 struct name_share {
-	uint64_t owner;			/* process/trust.h */
-	uint64_t waited_ns;		/* in this report */
-	size_t known_bytes[2];		/* [name_source_is_trusted()]: of names that are known */
-	size_t nr_sources;		/* sources whose names are still to be asked for in this report */
-	bool used;			/* by a source: only while shares are forgotten */
+	uint64_t owner;        /* process/trust.h */
+	uint64_t waited_ns;    /* in this report */
+	size_t known_bytes[2]; /* [name_source_is_trusted()]: of names that are known */
+	size_t nr_sources;     /* sources whose names are still to be asked for in this report */
+	bool used;             /* by a source: only while shares are forgotten */
 	UT_hash_handle hh;
 };
 
 /* Sources that the same workers name: none can hold up those of another set. */
 enum name_set {
-	OTHERS_FILES,			/* each owner's by a worker that no other owner's files can take over */
-	TRUSTED_FILES,			/* module_is_trusted() */
-	CODE_IN_NO_FILE,		/* each user's by a worker of its own, too */
+	OTHERS_FILES,    /* each owner's by a worker that no other owner's files can take over */
+	TRUSTED_FILES,   /* module_is_trusted() */
+	CODE_IN_NO_FILE, /* each user's by a worker of its own, too */
 	NR_NAME_SETS
 };
 
-/* One file, or one process's code in no file. All frames of a source are asked for together, and given up together. */
+/*
+ * One file, or one process's code in no file. All frames of a source are asked for together, and
+ * given up together.
+ */
 struct name_source {
-	uint64_t key;			/* name_source_key() */
-	int error;			/* 0, or why it was given up */
+	uint64_t key; /* name_source_key() */
+	int error;    /* 0, or why it was given up */
 	enum name_set set;
 	struct name_share *share;
-	uint32_t uid;			/* of a process: whose it was; UINT32_MAX: not known */
-	unsigned slow;			/* how often it did not answer in time, though it is trusted: the disk may be slow */
-	bool passed_over;		/* it was not asked, because the time was over */
-	bool gone;			/* its file was gone before it was read; it may be found again */
-	bool lacks_names;		/* a debuginfod may have a debug file for it */
-	bool has_dump;			/* of a process: its jitdump is not to be looked for any more */
-	uint64_t *wanted;		/* frames to ask for */
+	uint32_t uid; /* of a process: whose it was; UINT32_MAX: not known */
+	/* how often it did not answer in time, though it is trusted: the disk may be slow */
+	unsigned slow;
+	bool passed_over; /* it was not asked, because the time was over */
+	bool gone;        /* its file was gone before it was read; it may be found again */
+	bool lacks_names; /* a debuginfod may have a debug file for it */
+	bool has_dump;    /* of a process: its jitdump is not to be looked for any more */
+	uint64_t *wanted; /* frames to ask for */
 	size_t nr, room;
 	UT_hash_handle hh;
 };
-#define PROCESS_SOURCE (1ULL << 32)	/* .key of a process, with the PID */
+#define PROCESS_SOURCE (1ULL << 32) /* .key of a process, with the PID */
 
 struct name_sources {
 	struct modules *modules;
 	struct name_source *all;
 	struct name_share *shares;
-	struct known_names known[2];	/* [name_source_is_trusted()] */
-	bool some_gone;			/* a source was */
-	uint64_t share_ns;		/* how long a report may wait for the sources of the owner that is asked now */
-	uint64_t waited_ns[2];		/* [name_source_is_trusted()]; of trusted ones, only what brought no answer */
-	/* sources without all of their names: given up, out of time, out of room; and the last that was given up */
+	struct known_names known[2]; /* [name_source_is_trusted()] */
+	bool some_gone;              /* a source was */
+	/* how long a report may wait for the sources of the owner that is asked now */
+	uint64_t share_ns;
+	/* [name_source_is_trusted()]; of trusted ones, only what brought no answer */
+	uint64_t waited_ns[2];
+	/*
+	 * sources without all of their names: given up, out of time, out of room; and the last that
+	 * was given up
+	 */
 	size_t nr_given_up, nr_passed_over, nr_no_room;
 	uint64_t given_up_key;
 	int given_up_error;
@@ -84,21 +93,25 @@ bool name_source_is_trusted(const struct name_source *source);
 /* Gives all processes of one user with code in no file the same share. 0 or -ENOMEM */
 int name_sources_note_user(struct name_sources *sources, pid_t pid, uint32_t uid);
 
-/* Forgets the sources that are gone, and what the others have had of the report's time; names as namer_forget() says. */
+/*
+ * Forgets the sources that are gone, and what the others have had of the report's time; names as
+ * namer_forget() says.
+ */
 void name_sources_forget(struct name_sources *sources);
 
 /* ---- names ---- */
 
 /* NULL: it is not known */
-const struct known_name *name_sources_known(struct name_sources *sources, uint64_t key, uint64_t frame);
+const struct known_name *name_sources_known(struct name_sources *sources, uint64_t key,
+					    uint64_t frame);
 /* Adds a name that a worker has found, if there is room. 0 or -ENOMEM */
-int name_sources_add(struct name_sources *sources, struct name_source *source, const struct named_frame *found, const char *symbol,
-		     const char *raw);
+int name_sources_add(struct name_sources *sources, struct name_source *source,
+		     const struct named_frame *found, const char *symbol, const char *raw);
 /* The source's names are to be asked for again. */
 void name_sources_forget_names(struct name_sources *sources, const struct name_source *source);
 /*
- * Wants a frame's name, if that is not known. again: also if it was named before the last name_sources_forget(), in no file: other
- * code may have taken its place. 0 or -ENOMEM
+ * Wants a frame's name, if that is not known. again: also if it was named before the last
+ * name_sources_forget(), in no file: other code may have taken its place. 0 or -ENOMEM
  */
 int name_sources_want(struct name_sources *sources, pid_t pid, uint64_t frame, bool again);
 /* Sorts the wanted frames, and keeps each of them once. */
@@ -108,19 +121,28 @@ void name_source_drop_wanted(struct name_source *source);
 /* ---- time ---- */
 
 /*
- * How long a report waits for the names of all untrusted sources together. A limit for each source would not do, because a user may
- * have any number of them. The owners of sources have equal shares of this time; at the end, others get what an owner leaves. For
- * trusted files, only time that brought no answer counts. When the time is over, no new names of that kind are asked for.
+ * How long a report waits for the names of all untrusted sources together. A limit for each source
+ * would not do, because a user may have any number of them. The owners of sources have equal shares
+ * of this time; at the end, others get what an owner leaves. For trusted files, only time that
+ * brought no answer counts. When the time is over, no new names of that kind are asked for.
  */
 #define NAME_WAIT_NS 800000000
 
-/* False: it is given up or forgotten; or there is no time, or no room for more of its names, which is counted. */
+/*
+ * False: it is given up or forgotten; or there is no time, or no room for more of its names, which
+ * is counted.
+ */
 bool name_sources_may_ask(struct name_sources *sources, struct name_source *source);
 /* the time from which on an answer is too late */
-uint64_t name_sources_end_of_wait(const struct name_sources *sources, const struct name_source *source);
+uint64_t name_sources_end_of_wait(const struct name_sources *sources,
+				  const struct name_source *source);
 /* A question that was asked at began_ns has its answer; in_vain: it has failed. */
-void name_sources_note_wait(struct name_sources *sources, struct name_source *source, uint64_t began_ns, bool in_vain);
-/* May a source be asked once more that has failed so? If it is trusted, its disk or the machine was slow perhaps. */
+void name_sources_note_wait(struct name_sources *sources, struct name_source *source,
+			    uint64_t began_ns, bool in_vain);
+/*
+ * May a source be asked once more that has failed so? If it is trusted, its disk or the machine was
+ * slow perhaps.
+ */
 bool name_source_may_try_again(struct name_source *source, int error);
 void name_sources_give_up(struct name_sources *sources, struct name_source *source, int error);
 /* Gives up a source that was waited for, unless other sources have had most of the time. */
@@ -128,13 +150,14 @@ void name_sources_fail(struct name_sources *sources, struct name_source *source,
 
 /* the order in which a report asks the untrusted sources with wanted frames */
 struct name_turns {
-	size_t nr_owners;	/* that are left */
+	size_t nr_owners; /* that are left */
 	uint64_t share_ns;
 };
 void name_sources_begin_turns(struct name_sources *sources, struct name_turns *turns);
 /*
- * The smallest source whose owner has not used up the share; if all have, the smallest of all. The caller asks it, and drops its
- * wanted frames. NULL: no source, or no time is left. Until the turns end, its owner has no more time than the share
+ * The smallest source whose owner has not used up the share; if all have, the smallest of all. The
+ * caller asks it, and drops its wanted frames. NULL: no source, or no time is left. Until the turns
+ * end, its owner has no more time than the share
  */
 struct name_source *name_sources_next_turn(struct name_sources *sources, struct name_turns *turns);
 void name_sources_end_turns(struct name_sources *sources);

@@ -14,7 +14,7 @@
 
 #define WAIT_MS 20
 /* while a process is measured: from one question for its new JIT frames to the next */
-#define FOLLOW_NS 200000000
+#define FOLLOW_NS  200000000
 #define NEW_FILE_S 3600
 
 struct namer {
@@ -74,9 +74,9 @@ static bool must_ask_debug(const struct namer *n, uint64_t source)
 }
 
 /*
- * Takes the names in an answer. Returns how many frames have an answer now; -EBADMSG: it is no valid answer; -ENOMEM.
- * asked: these frames, in their order; NULL with NAME_FOLLOW, where frames without a name are left out, and are asked for
- * again: the runtime may name them later.
+ * Takes the names in an answer. Returns how many frames have an answer now; -EBADMSG: it is no
+ * valid answer; -ENOMEM. asked: these frames, in their order; NULL with NAME_FOLLOW, where frames
+ * without a name are left out, and are asked for again: the runtime may name them later.
  */
 static ssize_t take(struct namer *n, struct name_source *source, const uint64_t *asked, size_t max,
 		    const struct worker_answer *answer)
@@ -93,13 +93,17 @@ static ssize_t take(struct namer *n, struct name_source *source, const uint64_t 
 		source->has_dump = !frame.found.wants_dump;
 		source->gone |= asked && frame.found.gone;
 		n->sources.some_gone |= source->gone;
-		if ((asked || frame.symbol) && name_sources_add(&n->sources, source, &frame.found, frame.symbol, frame.raw))
+		if ((asked || frame.symbol) &&
+		    name_sources_add(&n->sources, source, &frame.found, frame.symbol, frame.raw))
 			return -ENOMEM;
 	}
 	return more < 0 ? more : nr;
 }
 
-/* Takes what a file says of its debug file; nothing, if it cannot be read now. 0, -EBADMSG or -ENOMEM */
+/*
+ * Takes what a file says of its debug file; nothing, if it cannot be read now. 0, -EBADMSG or
+ * -ENOMEM
+ */
 static int take_debug_key(struct namer *n, uint64_t source, const struct worker_answer *answer)
 {
 	struct module *module = name_sources_module(&n->sources, source);
@@ -117,7 +121,8 @@ static int take_debug_key(struct namer *n, uint64_t source, const struct worker_
 }
 
 /* If its debug file is known now, its names are read with that. 0 or -errno */
-static int go_on_preparing(struct namer *n, const struct name_job *job, const struct worker_answer *answer)
+static int go_on_preparing(struct namer *n, const struct name_job *job,
+			   const struct worker_answer *answer)
 {
 	int error;
 
@@ -138,8 +143,12 @@ static void see_again(struct namer *n, const struct name_source *source)
 		module->seen = false;
 }
 
-/* Takes an answer that nobody waits for: an error, what a file says of its debug file, or names of JIT code. */
-static void take_aside(struct namer *n, const struct name_job *job, const struct worker_answer *answer)
+/*
+ * Takes an answer that nobody waits for: an error, what a file says of its debug file, or names of
+ * JIT code.
+ */
+static void take_aside(struct namer *n, const struct name_job *job,
+		       const struct worker_answer *answer)
 {
 	struct name_source *source = name_sources_get(&n->sources, job->source);
 	int error = answer->error;
@@ -148,7 +157,8 @@ static void take_aside(struct namer *n, const struct name_job *job, const struct
 		return;
 	if (!error && job->kind == NAME_PREPARE)
 		error = go_on_preparing(n, job, answer);
-	else if (!error && job->kind == NAME_FOLLOW && take(n, source, NULL, MAX_NAMED, answer) == -EBADMSG)
+	else if (!error && job->kind == NAME_FOLLOW &&
+		 take(n, source, NULL, MAX_NAMED, answer) == -EBADMSG)
 		error = -EBADMSG;
 	if (error && name_source_may_try_again(source, error))
 		see_again(n, source);
@@ -157,7 +167,8 @@ static void take_aside(struct namer *n, const struct name_job *job, const struct
 }
 
 /* Takes an answer. False: there is none yet. Only answers to NAME_ASK are for the caller */
-static bool take_answer(struct namer *n, enum name_set set, struct name_job *job, struct worker_answer *answer)
+static bool take_answer(struct namer *n, enum name_set set, struct name_job *job,
+			struct worker_answer *answer)
 {
 	if (!name_jobs_take(&n->jobs, set, job, answer))
 		return false;
@@ -169,8 +180,8 @@ static bool take_answer(struct namer *n, enum name_set set, struct name_job *job
 /* ---- asking without waiting ---- */
 
 /*
- * Can its file perhaps not be found when the report is made? Who builds and tests programs removes them, or writes new ones in
- * their place, soon after they have been written.
+ * Can its file perhaps not be found when the report is made? Who builds and tests programs removes
+ * them, or writes new ones in their place, soon after they have been written.
  */
 static bool may_vanish(const struct module *module)
 {
@@ -189,15 +200,16 @@ static int see_module(struct namer *n, struct module *module)
 }
 
 /*
- * Wants the names of a file that may vanish soon: the worker may have to forget what it has read of the file, to
- * make room for others.
+ * Wants the names of a file that may vanish soon: the worker may have to forget what it has read of
+ * the file, to make room for others.
  */
 static int see_frame(struct namer *n, pid_t pid, uint64_t frame)
 {
 	struct module *module = modules_get(n->sources.modules, FRAME_MODULE(frame));
 	int error = module ? see_module(n, module) : 0;
 
-	return !error && module && module->seen ? name_sources_want(&n->sources, pid, frame, true) : error;
+	return !error && module && module->seen ? name_sources_want(&n->sources, pid, frame, true)
+						: error;
 }
 
 int namer_see(struct namer *n, pid_t pid, uint32_t uid, const uint64_t *frames, size_t nr)
@@ -221,13 +233,17 @@ static bool may_ask(struct namer *n, struct name_source *source)
 	return !n->interrupted && name_sources_may_ask(&n->sources, source);
 }
 
-/* Asks for the wanted frames now, because a runtime may move its code, or put other code in its place. 0 or -errno */
+/*
+ * Asks for the wanted frames now, because a runtime may move its code, or put other code in its
+ * place. 0 or -errno
+ */
 static int follow_code(struct namer *n, struct name_source *source)
 {
 	struct name_job job = { .kind = NAME_FOLLOW, .set = source->set, .source = source->key };
 	int error = 0;
 
-	if (must_ask_debug(n, source->key) && !source->error)	/* it is being prepared; these are asked for later */
+	/* it is being prepared; these are asked for later */
+	if (must_ask_debug(n, source->key) && !source->error)
 		return 0;
 	name_source_sort_wanted(source);
 	for (size_t at = 0, some; at < source->nr && !error && may_ask(n, source); at += some) {
@@ -266,7 +282,10 @@ int namer_follow(struct namer *n)
 
 /* ---- asking and waiting ---- */
 
-/* The source's worker has been ended: files of this owner that it had prepared are prepared when they are seen again. */
+/*
+ * The source's worker has been ended: files of this owner that it had prepared are prepared when
+ * they are seen again.
+ */
 static void prepare_again(struct namer *n, const struct name_source *source)
 {
 	for (size_t id = 1; id <= modules_count(n->sources.modules); id++) {
@@ -291,7 +310,8 @@ static bool await(struct namer *n, const struct name_source *source, const struc
 	struct name_job answered;
 
 	/* answers to questions of a report that was interrupted are skipped */
-	while (!take_answer(n, source->set, &answered, answer) || answered.kind != NAME_ASK || answered.number != job->number) {
+	while (!take_answer(n, source->set, &answered, answer) || answered.kind != NAME_ASK ||
+	       answered.number != job->number) {
 		if (!workers_nr_asked(workers))
 			return false;
 		if (clock_ns() > end_ns) {
@@ -310,8 +330,8 @@ static bool await(struct namer *n, const struct name_source *source, const struc
 }
 
 /*
- * Asks which debug file the file has, if that is not known yet, then for these frames; waits. What is not answered stays unknown. 0 or
- * -ENOMEM
+ * Asks which debug file the file has, if that is not known yet, then for these frames; waits. What
+ * is not answered stays unknown. 0 or -ENOMEM
  */
 static int ask(struct namer *n, struct name_source *source, const uint64_t *frames, size_t nr)
 {
@@ -319,7 +339,10 @@ static int ask(struct namer *n, struct name_source *source, const uint64_t *fram
 	ssize_t done;
 
 	for (; (nr || asks_debug) && may_ask(n, source); frames += done, nr -= done) {
-		struct name_job job = { .kind = NAME_ASK, .set = source->set, .source = source->key, .number = ++n->nr_questions };
+		struct name_job job = { .kind = NAME_ASK,
+					.set = source->set,
+					.source = source->key,
+					.number = ++n->nr_questions };
 		size_t some = nr < MAX_NAMED ? nr : MAX_NAMED;
 		struct worker_answer answer = {};
 		uint64_t began = clock_ns();
@@ -376,7 +399,8 @@ static int want_all_of(struct namer *n, const struct stack_entry *entries, size_
 	int error = recent ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < nr && !error; i++)
-		for (const struct stack_entry *entry = &entries[i]; entry && !error; entry = entry->waker)
+		for (const struct stack_entry *entry = &entries[i]; entry && !error;
+		     entry = entry->waker)
 			error = want_all(n, entry, recent);
 	free(recent);
 	return error;
@@ -390,8 +414,8 @@ bool namer_fetch(struct namer *n, struct module *module)
 	if (!n->options.debuginfod || module->fetch_tried || n->interrupted)
 		return false;
 	module->fetch_tried = true;
-	error = debuginfod_fetch(n->options.debuginfod, module->build_id, module->build_id_bytes, module_is_trusted(module),
-				 interrupt_fd(n), path);
+	error = debuginfod_fetch(n->options.debuginfod, module->build_id, module->build_id_bytes,
+				 module_is_trusted(module), interrupt_fd(n), path);
 	if (error == -EINTR)
 		n->interrupted = true;
 	if (error && error != -ENOENT)
@@ -399,7 +423,8 @@ bool namer_fetch(struct namer *n, struct module *module)
 	return !error && !module_set_fetched(module, path);
 }
 
-bool namer_open_file(struct namer *n, struct module *module, struct opened_elf *opened, struct debug_key *debug)
+bool namer_open_file(struct namer *n, struct module *module, struct opened_elf *opened,
+		     struct debug_key *debug)
 {
 	struct name_source *source = name_sources_get(&n->sources, module->id);
 	struct worker_file file;
@@ -413,10 +438,13 @@ bool namer_open_file(struct namer *n, struct module *module, struct opened_elf *
 	return opened->fd >= 0 || module->image;
 }
 
-/* Fetches a debug file for the source. True: it has come, and the names are to be asked for again */
+/*
+ * Fetches a debug file for the source. True: it has come, and the names are to be asked for again
+ */
 static bool fetch_names(struct namer *n, const struct name_source *source)
 {
-	struct module *module = source->lacks_names ? name_sources_module(&n->sources, source->key) : NULL;
+	struct module *module =
+		source->lacks_names ? name_sources_module(&n->sources, source->key) : NULL;
 
 	if (!module || !namer_fetch(n, module))
 		return false;
@@ -439,13 +467,18 @@ static int ask_for_wanted(struct namer *n, struct name_source *source)
 	return error;
 }
 
-/* Cancels the jobs of namer_follow() that have not begun: the report, which waits, asks for what it needs itself. */
+/*
+ * Cancels the jobs of namer_follow() that have not begun: the report, which waits, asks for what it
+ * needs itself.
+ */
 static void stop_following(struct namer *n)
 {
 	struct name_source *source, *next;
 
 	HASH_ITER(hh, n->sources.all, source, next) {
-		struct name_job job = { .kind = NAME_FOLLOW, .set = source->set, .source = source->key };
+		struct name_job job = { .kind = NAME_FOLLOW,
+					.set = source->set,
+					.source = source->key };
 
 		while (name_jobs_cancel(&n->jobs, &job))
 			;
@@ -476,7 +509,8 @@ static int ask_for_others(struct namer *n)
 	while (!error && !n->interrupted && (source = name_sources_next_turn(&n->sources, &turns)))
 		error = ask_for_wanted(n, source);
 	name_sources_end_turns(&n->sources);
-	for (source = n->sources.all; source && !error; source = source->hh.next)	/* no time is left: passes these over */
+	/* no time is left: passes these over */
+	for (source = n->sources.all; source && !error; source = source->hh.next)
 		if (!name_source_is_trusted(source))
 			error = ask_for_wanted(n, source);
 	return error;
@@ -487,9 +521,10 @@ int namer_learn(struct namer *n, const struct stack_entry *entries, size_t nr)
 	struct name_source *source, *next;
 	int error;
 
-	n->interrupted = false;		/* the signal that has ended the measurement may have set it */
+	n->interrupted = false; /* the signal that has ended the measurement may have set it */
 	stop_following(n);
-	HASH_ITER(hh, n->sources.all, source, next)		/* debug files for what was named during the measurement */
+	/* debug files for what was named during the measurement */
+	HASH_ITER(hh, n->sources.all, source, next)
 		fetch_names(n, source);
 	error = want_all_of(n, entries, nr);
 	if (!error)
@@ -499,7 +534,8 @@ int namer_learn(struct namer *n, const struct stack_entry *entries, size_t nr)
 
 /* ---- finding ---- */
 
-static struct frame_name name_of(const struct namer *n, const struct known_name *known, uint64_t frame)
+static struct frame_name name_of(const struct namer *n, const struct known_name *known,
+				 uint64_t frame)
 {
 	struct frame_name name = { .file_offset = FRAME_OFFSET(frame) };
 
@@ -539,15 +575,20 @@ struct namer_losses namer_losses(const struct namer *n)
 	const struct module *module = name_sources_module(s, s->given_up_key);
 
 	return (struct namer_losses){
-		.given_up = s->nr_given_up, .path = module ? module->path : NULL, .error = s->given_up_error,
+		.given_up = s->nr_given_up,
+		.path = module ? module->path : NULL,
+		.error = s->given_up_error,
 		.pid = s->given_up_key & PROCESS_SOURCE ? (pid_t)s->given_up_key : 0,
-		.passed_over = s->nr_passed_over, .no_room = s->nr_no_room, .not_fetched = n->not_fetched,
+		.passed_over = s->nr_passed_over,
+		.no_room = s->nr_no_room,
+		.not_fetched = n->not_fetched,
 	};
 }
 
 bool namer_lost_code(const struct namer *n, pid_t pid)
 {
-	const struct name_source *source = name_sources_find(&n->sources, PROCESS_SOURCE | (uint32_t)pid);
+	const struct name_source *source =
+		name_sources_find(&n->sources, PROCESS_SOURCE | (uint32_t)pid);
 
 	return source && (source->error || source->passed_over);
 }

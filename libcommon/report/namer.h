@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds names of user frames. Files of other users must be opened and read for that: symbol tables, debug files, and
- * files that runtimes have written. So workers do it (process/workers.h). A worker is asked for many frames at a time,
- * and for each frame once; the names are kept here. A file that blocks the worker, or takes too much of its time, gets
- * no names, and is counted.
+ * Finds names of user frames. Files of other users must be opened and read for that: symbol tables,
+ * debug files, and files that runtimes have written. So workers do it (process/workers.h). A worker
+ * is asked for many frames at a time, and for each frame once; the names are kept here. A file that
+ * blocks the worker, or takes too much of its time, gets no names, and is counted.
  */
 #ifndef EHPERF_REPORT_NAMER_H
 #define EHPERF_REPORT_NAMER_H
@@ -20,9 +20,11 @@
 struct namer;
 
 struct namer_options {
-	int (*interrupt_fd)(void);	/* when what it returns is readable, no more names are looked up; NULL: never */
-	struct debuginfod *debuginfod;	/* fetches debug files for those that lack them; NULL: none */
-	uint64_t worker_bytes;		/* of memory for each process that reads names */
+	/* when what it returns is readable, no more names are looked up; NULL: never */
+	int (*interrupt_fd)(void);
+	/* fetches debug files for those that lack them; NULL: none */
+	struct debuginfod *debuginfod;
+	uint64_t worker_bytes; /* of memory for each process that reads names */
 };
 
 /* The modules must outlive the namer. 0 or -errno */
@@ -30,44 +32,60 @@ int namer_new(struct namer **namer, struct modules *modules, const struct namer_
 void namer_free(struct namer *namer);
 
 /*
- * A stack of this user's process with these user frames was seen. Reads soon what may disappear: files that can only be found while
- * their processes live, as in containers, or that are deleted; and names of code in no file, which may move. 0 or -ENOMEM
+ * A stack of this user's process with these user frames was seen. Reads soon what may disappear:
+ * files that can only be found while their processes live, as in containers, or that are deleted;
+ * and names of code in no file, which may move. 0 or -ENOMEM
  */
 int namer_see(struct namer *namer, pid_t pid, uint32_t uid, const uint64_t *frames, size_t nr);
-/* Takes answers, and asks for names of code in no file. Call it several times a second while stacks are seen. 0 or -ENOMEM */
+/*
+ * Takes answers, and asks for names of code in no file. Call it several times a second while stacks
+ * are seen. 0 or -ENOMEM
+ */
 int namer_follow(struct namer *namer);
 
 /* Finds the names of all user frames of these stacks. 0 or -ENOMEM */
 int namer_learn(struct namer *namer, const struct stack_entry *entries, size_t nr);
 
-/* frame_name_user() from the known names. Asks a worker now if the frame is not known. The namer owns the strings */
+/*
+ * frame_name_user() from the known names. Asks a worker now if the frame is not known. The namer
+ * owns the strings
+ */
 struct frame_name namer_find(struct namer *namer, pid_t pid, uint64_t frame);
 
 /*
- * Opens the module's file and what may be its debug files, whose key is *debug. All are the caller's; opened->fd is negative for
- * the vDSO. False: it cannot be opened now
+ * Opens the module's file and what may be its debug files, whose key is *debug. All are the
+ * caller's; opened->fd is negative for the vDSO. False: it cannot be opened now
  */
-bool namer_open_file(struct namer *namer, struct module *module, struct opened_elf *opened, struct debug_key *debug);
+bool namer_open_file(struct namer *namer, struct module *module, struct opened_elf *opened,
+		     struct debug_key *debug);
 
 /* Fetches the debug file of a module that lacks one, once. True: it is there now */
 bool namer_fetch(struct namer *namer, struct module *module);
 
 /*
- * Forgets names of modules that are forgotten. If names take much memory, also forgets the names that were not used
- * since the call before the last one. Names of code in no file stay, but namer_see() asks for them once more. The next report has
- * all of its time for names again. Call it after each report, when no name is in use.
+ * Forgets names of modules that are forgotten. If names take much memory, also forgets the names
+ * that were not used since the call before the last one. Names of code in no file stay, but
+ * namer_see() asks for them once more. The next report has all of its time for names again. Call it
+ * after each report, when no name is in use.
  */
 void namer_forget(struct namer *namer);
 
 /* what got no names: files, and processes' code in no file */
 struct namer_losses {
 	size_t given_up;
-	const char *path;	/* the file that was given up last; NULL: it was code in no file, of this process */
+	/* the file that was given up last; NULL: it was code in no file, of this process */
+	const char *path;
 	pid_t pid;
-	int error;		/* and why */
-	/* how many were not asked for all names, because there was no time, or no room for more names */
+	int error; /* and why */
+	/*
+	 * how many were not asked for all names, because there was no time, or no room for more
+	 * names
+	 */
 	size_t passed_over, no_room;
-	int not_fetched;	/* why debug files were not fetched: an error of debuginfod_fetch() except -ENOENT; 0: none */
+	/*
+	 * why debug files were not fetched: an error of debuginfod_fetch() except -ENOENT; 0: none
+	 */
+	int not_fetched;
 };
 struct namer_losses namer_losses(const struct namer *namer);
 /* Is this process's code in no file among what got no names? */

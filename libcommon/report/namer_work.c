@@ -12,9 +12,12 @@
 /* what a further file is, of a module; of a process, an enum jit_fd */
 enum { DEBUG_FILE, FETCHED_FILE };
 
-/* of files that were read before, whose frames have been named: more is read again, should it be wanted */
+/*
+ * of files that were read before, whose frames have been named: more is read again, should it be
+ * wanted
+ */
 #define MAX_READ_BYTES (32 << 20)
-#define MAX_IDLE_NS 60000000000
+#define MAX_IDLE_NS    60000000000
 
 /* a request, and what follows it */
 struct job {
@@ -57,7 +60,9 @@ static bool read_job(struct job *job, const void *request, size_t bytes)
 static void open_debug_files(const struct job *job, struct worker_file *file)
 {
 	const struct namer_request *r = job->request;
-	struct debug_search search = { .directories = job->directories, .nr_directories = r->nr_directories, .root = -1 };
+	struct debug_search search = { .directories = job->directories,
+				       .nr_directories = r->nr_directories,
+				       .root = -1 };
 	struct debug_files found;
 	bool own = true;
 
@@ -80,7 +85,8 @@ static void open_of_process(const struct namer_request *r, struct worker_file *f
 
 	jit_files_open(&opened, r->pid, r->wants_dump);
 	uid = uid_of_process(r->pid);
-	if (r->uid != UINT32_MAX && uid != UINT32_MAX && uid != r->uid) {	/* another user's process has the PID by now */
+	/* another user's process has the PID by now */
+	if (r->uid != UINT32_MAX && uid != UINT32_MAX && uid != r->uid) {
 		jit_opened_close(&opened);
 		opened.error = -ESRCH;
 	}
@@ -100,7 +106,8 @@ struct worker_file namer_open(const void *request, size_t bytes)
 		open_of_process(job.request, &file);
 		return file;
 	}
-	file.fd = job.file.path ? mapped_file_open(&job.file, &job.request->key, &file.own) : -ENOENT;
+	file.fd =
+		job.file.path ? mapped_file_open(&job.file, &job.request->key, &file.own) : -ENOENT;
 	if (!job.request->asks_debug && (file.fd >= 0 || !job.file.path))
 		open_debug_files(&job, &file);
 	return file;
@@ -124,15 +131,23 @@ static char *put(char *to, const char *name, size_t bytes)
 }
 
 /* what it takes; 0: no room */
-static size_t write_name(const struct frame_name *name, uint64_t frame, bool wants_dump, bool gone, char *to, size_t room)
+static size_t write_name(const struct frame_name *name, uint64_t frame, bool wants_dump, bool gone,
+			 char *to, size_t room)
 {
 	const char *raw = name->region ? name->region : name->raw_symbol;
 	struct named_frame named = {
-		.frame = frame, .offset = name->offset, .vaddr = name->vaddr, .function_vaddr = name->function_vaddr,
-		.has_vaddr = name->has_vaddr, .has_function = name->has_function, .is_jit = name->is_jit,
-		.lacks_names = name->file && module_lacks_names(name->file), .wants_dump = wants_dump,
+		.frame = frame,
+		.offset = name->offset,
+		.vaddr = name->vaddr,
+		.function_vaddr = name->function_vaddr,
+		.has_vaddr = name->has_vaddr,
+		.has_function = name->has_function,
+		.is_jit = name->is_jit,
+		.lacks_names = name->file && module_lacks_names(name->file),
+		.wants_dump = wants_dump,
 		.gone = gone && name->file && module_is_unread(name->file),
-		.symbol_bytes = bytes_of(name->symbol), .raw_bytes = bytes_of(raw),
+		.symbol_bytes = bytes_of(name->symbol),
+		.raw_bytes = bytes_of(raw),
 	};
 	size_t bytes = sizeof(named) + named.symbol_bytes + named.raw_bytes;
 
@@ -172,7 +187,8 @@ static struct module *find_module(const struct frame_names *names, const struct 
 	return known;
 }
 
-static size_t write_names(const struct frame_names *names, const struct job *job, bool gone, char *to, size_t room)
+static size_t write_names(const struct frame_names *names, const struct job *job, bool gone,
+			  char *to, size_t room)
 {
 	const struct namer_request *r = job->request;
 	bool wants_dump = !r->module_id && jit_processes_want_dump(names->jit, r->pid);
@@ -181,7 +197,8 @@ static size_t write_names(const struct frame_names *names, const struct job *job
 	for (uint32_t i = 0; i < r->nr; i++) {
 		struct frame_name name = frame_name_find(names, r->pid, job->frames[i]);
 
-		written = write_name(&name, job->frames[i], wants_dump, gone, to + used, room - used);
+		written =
+			write_name(&name, job->frames[i], wants_dump, gone, to + used, room - used);
 		if (!written)
 			break;
 		used += written;
@@ -189,9 +206,10 @@ static size_t write_names(const struct frame_names *names, const struct job *job
 	return used;
 }
 
-static size_t name_module(const struct frame_names *names, const struct job *job, struct worker_file *file, void *area, size_t room)
+static size_t name_module(const struct frame_names *names, const struct job *job,
+			  struct worker_file *file, void *area, size_t room)
 {
-	static struct opened_elf opened;	/* after the job, it has no file open */
+	static struct opened_elf opened; /* after the job, it has no file open */
 	struct module *module;
 	struct debug_key key = {};
 	size_t used = 0;
@@ -217,7 +235,8 @@ static size_t name_module(const struct frame_names *names, const struct job *job
 	return used;
 }
 
-static size_t name_code(const struct frame_names *names, const struct job *job, struct worker_file *file, void *area, size_t room)
+static size_t name_code(const struct frame_names *names, const struct job *job,
+			struct worker_file *file, void *area, size_t room)
 {
 	struct jit_opened opened = { .error = file->nr_more || file->fd == -ENOENT ? 0 : file->fd };
 	size_t used;
@@ -233,7 +252,7 @@ static size_t name_code(const struct frame_names *names, const struct job *job, 
 size_t namer_work(void *area, size_t bytes, size_t room, struct worker_file *file)
 {
 	static uint64_t request[NAMER_MAX_REQUEST / sizeof(uint64_t) + 1];
-	static struct frame_names names;	/* what this worker knows */
+	static struct frame_names names; /* what this worker knows */
 	struct symbol_options options = SYMBOL_OPTIONS_DEFAULT;
 	struct job job;
 
@@ -243,10 +262,12 @@ size_t namer_work(void *area, size_t bytes, size_t room, struct worker_file *fil
 	if (!read_job(&job, request, bytes))
 		return 0;
 	if (!names.modules)
-		names = (struct frame_names){ .modules = modules_new(), .jit = jit_processes_new() };
+		names = (struct frame_names){ .modules = modules_new(),
+					      .jit = jit_processes_new() };
 	if (!names.modules || !names.jit)
 		return 0;
 	options.no_demangle = job.request->no_demangle;
 	modules_set_symbol_options(names.modules, &options);
-	return job.request->module_id ? name_module(&names, &job, file, area, room) : name_code(&names, &job, file, area, room);
+	return job.request->module_id ? name_module(&names, &job, file, area, room)
+				      : name_code(&names, &job, file, area, room);
 }

@@ -30,8 +30,9 @@ static const char *find_cure(const struct frame_names *names, const struct stack
 
 	for (uint32_t i = 0; !cure && i < entry->user->nr; i++) {
 		uint64_t frame = entry->user->frames[i];
-		const struct module *module = frame & FRAME_ADDRESS ? NULL :
-					      modules_get(names->modules, FRAME_MODULE(frame));
+		const struct module *module =
+			frame & FRAME_ADDRESS ? NULL
+					      : modules_get(names->modules, FRAME_MODULE(frame));
 		const char *slash = module && module->path ? strrchr(module->path, '/') : NULL;
 
 		cure = slash ? jit_cure(slash + 1) : NULL;
@@ -39,8 +40,8 @@ static const char *find_cure(const struct frame_names *names, const struct stack
 	return cure;
 }
 
-static int count_jit(struct by_pid **all, const struct frame_names *names, const struct stack_entry *entry,
-		     uint64_t unnamed)
+static int count_jit(struct by_pid **all, const struct frame_names *names,
+		     const struct stack_entry *entry, uint64_t unnamed)
 {
 	struct by_pid *p;
 
@@ -60,8 +61,8 @@ static int count_jit(struct by_pid **all, const struct frame_names *names, const
 }
 
 /*
- * Is this memory that a runtime may have filled with code? What maps calls it (frame_name.h) tells: a file's name has a slash,
- * but shared memory's too.
+ * Is this memory that a runtime may have filled with code? What maps calls it (frame_name.h) tells:
+ * a file's name has a slash, but shared memory's too.
  */
 static bool may_be_jit(const char *region)
 {
@@ -72,8 +73,11 @@ static bool may_be_jit(const char *region)
 
 enum known { NAMED, UNNAMED, UNNAMED_JIT };
 
-/* Stacks have the same frames again and again: recent has what is known of those of the last ones. */
-static enum known find_known(const struct frame_names *names, struct recent_pair *recent, uint32_t pid, uint64_t frame)
+/*
+ * Stacks have the same frames again and again: recent has what is known of those of the last ones.
+ */
+static enum known find_known(const struct frame_names *names, struct recent_pair *recent,
+			     uint32_t pid, uint64_t frame)
 {
 	struct recent_pair *pair;
 	struct frame_name name;
@@ -89,7 +93,8 @@ static enum known find_known(const struct frame_names *names, struct recent_pair
 	return (enum known)pair->value;
 }
 
-static int count_entry(struct names_count *count, struct by_pid **all, const struct frame_names *names, struct recent_pair *recent,
+static int count_entry(struct names_count *count, struct by_pid **all,
+		       const struct frame_names *names, struct recent_pair *recent,
 		       const struct stack_entry *entry)
 {
 	uint64_t unnamed = 0;
@@ -110,14 +115,15 @@ static int count_entry(struct names_count *count, struct by_pid **all, const str
 		gone = names->namer ? namer_gone(names->namer, frame) : NULL;
 		count->gone += gone ? entry->value.count : 0;
 		count->gone_path = count->gone_path ? count->gone_path : gone;
-		if (known == UNNAMED_JIT && !(names->namer && namer_lost_code(names->namer, entry->key.pid)))
+		if (known == UNNAMED_JIT &&
+		    !(names->namer && namer_lost_code(names->namer, entry->key.pid)))
 			unnamed += entry->value.count;
 	}
 	return unnamed ? count_jit(all, names, entry, unnamed) : 0;
 }
 
-int names_count(struct names_count *count, const struct frame_names *names, const struct stack_entry *entries,
-		size_t nr)
+int names_count(struct names_count *count, const struct frame_names *names,
+		const struct stack_entry *entries, size_t nr)
 {
 	struct recent_pair *recent = calloc(RECENT_PAIRS, sizeof(*recent));
 	struct by_pid *all = NULL, *p, *next;
@@ -145,7 +151,9 @@ void names_count_say(FILE *out, const struct names_count *count)
 		fprintf(out, ", %.1f %% of frames named", 100.0 * count->named / count->frames);
 	for (size_t i = 0; all_runtimes[i]; i++)
 		if (count->calls[i].all)
-			fprintf(out, ", %.2f %% of %s", 100.0 * count->calls[i].named / count->calls[i].all, all_runtimes[i]->calls);
+			fprintf(out, ", %.2f %% of %s",
+				100.0 * count->calls[i].named / count->calls[i].all,
+				all_runtimes[i]->calls);
 }
 
 /* less than a thousandth is not worth a line */
@@ -157,15 +165,17 @@ static bool is_worth_a_line(const struct names_count *count, uint64_t frames)
 void names_count_print_causes(FILE *out, const char *tool, const struct names_count *count)
 {
 	if (is_worth_a_line(count, count->jit_unnamed)) {
-		fprintf(out, "%s: %.1f %% of frames are unnamed JIT code of PID %" PRIu32 ", ", tool,
-			100.0 * count->jit_unnamed / count->frames, count->jit_pid);
+		fprintf(out, "%s: %.1f %% of frames are unnamed JIT code of PID %" PRIu32 ", ",
+			tool, 100.0 * count->jit_unnamed / count->frames, count->jit_pid);
 		print_escaped(out, count->jit_comm);
 		fprintf(out, ": %s\n",
-			count->jit_cure ? count->jit_cure : "no perf map in /tmp and no jitdump names it");
+			count->jit_cure ? count->jit_cure
+					: "no perf map in /tmp and no jitdump names it");
 	}
 	if (is_worth_a_line(count, count->gone)) {
-		fprintf(out, "%s: %.1f %% of frames are of files that were gone before their names were read, like '", tool,
-			100.0 * count->gone / count->frames);
+		fprintf(out,
+			"%s: %.1f %% of frames are of files that were gone before their names were read, like '",
+			tool, 100.0 * count->gone / count->frames);
 		print_escaped(out, count->gone_path);
 		fputs("'\n", out);
 	}

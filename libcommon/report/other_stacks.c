@@ -39,7 +39,8 @@ static size_t of_one_process(const struct stack_entry *entries, size_t nr)
 {
 	size_t i = 1;
 
-	while (i < nr && entries[i].key.pid == entries[0].key.pid && entries[i].key.uid == entries[0].key.uid)
+	while (i < nr && entries[i].key.pid == entries[0].key.pid &&
+	       entries[i].key.uid == entries[0].key.uid)
 		i++;
 	return i;
 }
@@ -61,7 +62,8 @@ static size_t kept_of(const struct stack_entry *entries, size_t nr, uint64_t sha
 static int sum_up(struct other_stacks *others, struct stack_entry *entries, size_t nr)
 {
 	struct stack_frames *mark = malloc(sizeof(*mark) + sizeof(mark->frames[0]));
-	struct stack_frames **marks = reallocarray(others->marks, others->nr_marks + 1, sizeof(struct stack_frames *));
+	struct stack_frames **marks =
+		reallocarray(others->marks, others->nr_marks + 1, sizeof(struct stack_frames *));
 
 	if (marks)
 		others->marks = marks;
@@ -98,8 +100,8 @@ static ssize_t sum_up_by_kind(struct other_stacks *others, struct stack_entry *e
 	return kept;
 }
 
-int other_stacks_sum_up(struct other_stacks *others, const struct measure *measure, uint64_t max_frames,
-			struct stack_entry *entries, size_t *nr)
+int other_stacks_sum_up(struct other_stacks *others, const struct measure *measure,
+			uint64_t max_frames, struct stack_entry *entries, size_t *nr)
 {
 	size_t nr_claims = 0, kept = 0;
 	struct claim *claims;
@@ -117,11 +119,12 @@ int other_stacks_sum_up(struct other_stacks *others, const struct measure *measu
 	qsort_r(entries, *nr, sizeof(*entries), by_process_hottest_first, (void *)measure);
 	for (size_t i = 0, n; i < *nr; i += n, nr_claims++) {
 		n = of_one_process(&entries[i], *nr - i);
-		claims[nr_claims] = (struct claim){ .uid = entries[i].key.uid, .pid = entries[i].key.pid };
+		claims[nr_claims] =
+			(struct claim){ .uid = entries[i].key.uid, .pid = entries[i].key.pid };
 		for (size_t j = i; j < i + n; j++)
 			claims[nr_claims].wanted += stack_lines(&entries[j]);
 	}
-	error = share_room(claims, nr_claims, max_frames);	/* the entries' order is theirs */
+	error = share_room(claims, nr_claims, max_frames); /* the entries' order is theirs */
 	for (size_t i = 0, n, c = 0; i < *nr && !error; i += n, c++) {
 		size_t whole;
 		ssize_t sums;

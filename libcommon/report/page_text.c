@@ -17,7 +17,7 @@ static void put_clean(FILE *out, const char *text)
 		ucs4_t c;
 		int used = u8_mbtouc(&c, (const uint8_t *)text, left), nr;
 
-		if (!is_harmless(c)) {	/* also those that XML does not allow: they are unassigned */
+		if (!is_harmless(c)) { /* also those that XML does not allow: they are unassigned */
 			fprintf(out, "\\u{%" PRIx32 "}", (uint32_t)c);
 		} else {
 			nr = u8_uctomb(bytes, c, sizeof(bytes));
@@ -67,8 +67,9 @@ struct json_object *page_json(const char *text)
 
 void page_put_json(FILE *out, struct json_object *object)
 {
-	const char *text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN |
-								       JSON_C_TO_STRING_NOSLASHESCAPE);
+	const char *text =
+		json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN |
+							       JSON_C_TO_STRING_NOSLASHESCAPE);
 
 	/* these are in strings only, where they can be escaped */
 	for (const char *c = text; c && *c; c++) {

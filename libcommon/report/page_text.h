@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 /*
- * A copy in valid UTF-8 of characters that is_harmless() (report/escape.h) allows, "\u{1b}" for others, and U+FFFD for what is no
- * UTF-8. NULL without memory; the caller frees it.
+ * A copy in valid UTF-8 of characters that is_harmless() (report/escape.h) allows, "\u{1b}" for
+ * others, and U+FFFD for what is no UTF-8. NULL without memory; the caller frees it.
  */
 char *page_text(const char *text);
 

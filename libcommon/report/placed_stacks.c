@@ -9,7 +9,8 @@
 /* memory that placed_stacks_free() frees, or NULL */
 static void *keep(struct placed_stacks *placed, size_t bytes)
 {
-	void *memory = array_reserve(&placed->all, &placed->room, placed->nr + 1) ? NULL : malloc(bytes);
+	void *memory =
+		array_reserve(&placed->all, &placed->room, placed->nr + 1) ? NULL : malloc(bytes);
 
 	if (memory)
 		placed->all[placed->nr++] = memory;
@@ -20,7 +21,8 @@ static void *keep(struct placed_stacks *placed, size_t bytes)
 static const struct runtime *runtime_behind(const struct stack_entry *entry)
 {
 	const struct stack_frames *user = entry->user;
-	const struct runtime *runtime = user && user->nr ? runtime_of_frame(user->frames[user->nr - 1]) : NULL;
+	const struct runtime *runtime =
+		user && user->nr ? runtime_of_frame(user->frames[user->nr - 1]) : NULL;
 
 	return runtime && runtime->place ? runtime : NULL;
 }
@@ -44,11 +46,12 @@ static int place(struct placed_stacks *placed, const struct placing *how, struct
 
 		if (!runtime->place)
 			continue;
-		nr = runtime->place(runtime_names_of(how->names, i), how->modules, user->frames, user->nr,
-				    entry->key.end == END_COMPLETE, how->keep_native, runtime == behind ? to->frames : NULL, &calls);
+		nr = runtime->place(runtime_names_of(how->names, i), how->modules, user->frames,
+				    user->nr, entry->key.end == END_COMPLETE, how->keep_native,
+				    runtime == behind ? to->frames : NULL, &calls);
 		if (runtime == behind)
 			to->nr = nr;
-		placed->calls[i].all += calls.all * entry->value.count;	/* a waker has no value */
+		placed->calls[i].all += calls.all * entry->value.count; /* a waker has no value */
 		placed->calls[i].named += calls.named * entry->value.count;
 	}
 	if (to)
@@ -57,7 +60,8 @@ static int place(struct placed_stacks *placed, const struct placing *how, struct
 }
 
 /* entries share their wakers, which are not ours to change */
-static int place_waker(struct placed_stacks *placed, const struct placing *how, struct stack_entry *entry)
+static int place_waker(struct placed_stacks *placed, const struct placing *how,
+		       struct stack_entry *entry)
 {
 	struct stack_entry *waker = keep(placed, sizeof(*waker));
 
@@ -68,7 +72,8 @@ static int place_waker(struct placed_stacks *placed, const struct placing *how, 
 	return place(placed, how, waker);
 }
 
-int placed_stacks_add(struct placed_stacks *placed, const struct placing *how, struct stack_entry *entries, size_t nr)
+int placed_stacks_add(struct placed_stacks *placed, const struct placing *how,
+		      struct stack_entry *entries, size_t nr)
 {
 	int error = 0;
 

@@ -12,7 +12,8 @@ static void free_note(struct process_note *note)
 	free(note);
 }
 
-int process_notes_add(struct process_notes *notes, uint32_t pid, const char *cmdline, const char *cgroup)
+int process_notes_add(struct process_notes *notes, uint32_t pid, const char *cmdline,
+		      const char *cgroup)
 {
 	struct process_note *note = process_notes_find(notes, pid);
 

@@ -16,7 +16,7 @@ struct text {
 
 struct key {
 	uint64_t frame;
-	uint32_t pid;		/* of frames in no file; else 0 */
+	uint32_t pid; /* of frames in no file; else 0 */
 	uint32_t kernel;
 };
 
@@ -86,8 +86,9 @@ static int keep_text(struct recorded_names *names, const char **string)
 static int keep_texts(struct recorded_names *names, struct frame_name *all, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)
-		if (keep_text(names, &all[i].symbol) || keep_text(names, &all[i].raw_symbol) || keep_text(names, &all[i].module) ||
-		    keep_text(names, &all[i].region) || keep_text(names, &all[i].source) || keep_text(names, &all[i].runtime))
+		if (keep_text(names, &all[i].symbol) || keep_text(names, &all[i].raw_symbol) ||
+		    keep_text(names, &all[i].module) || keep_text(names, &all[i].region) ||
+		    keep_text(names, &all[i].source) || keep_text(names, &all[i].runtime))
 			return -ENOMEM;
 	return 0;
 }
@@ -105,7 +106,8 @@ static struct recorded *find(const struct recorded_names *names, struct key key)
 	return recorded;
 }
 
-static int add(struct recorded_names *names, struct key key, const struct frame_name *all, size_t nr)
+static int add(struct recorded_names *names, struct key key, const struct frame_name *all,
+	       size_t nr)
 {
 	struct recorded *recorded, *known = find(names, key);
 
@@ -161,14 +163,16 @@ static uint64_t runtime_frame(struct recorded_names *names, const struct frame_n
 	return frame->frame;
 }
 
-int recorded_names_add(struct recorded_names *names, pid_t pid, uint64_t *frame, const struct frame_name *all, size_t nr)
+int recorded_names_add(struct recorded_names *names, pid_t pid, uint64_t *frame,
+		       const struct frame_name *all, size_t nr)
 {
 	if (!*frame)
 		*frame = runtime_frame(names, all, nr);
 	return *frame ? add(names, key_of(pid, *frame), all, nr) : -ENOMEM;
 }
 
-int recorded_names_add_kernel(struct recorded_names *names, uint64_t address, const struct frame_name *name)
+int recorded_names_add_kernel(struct recorded_names *names, uint64_t address,
+			      const struct frame_name *name)
 {
 	return add(names, (struct key){ .frame = address, .kernel = 1 }, name, 1);
 }
@@ -193,7 +197,7 @@ struct frame_name recorded_name(const struct recorded_names *names, pid_t pid, u
 
 	if (!recorded)
 		return name;
-	if (FRAME_IS_RUNTIME(frame)) {	/* the innermost function */
+	if (FRAME_IS_RUNTIME(frame)) { /* the innermost function */
 		name = recorded->names[0];
 		name.inlined = false;
 		return name;
@@ -206,7 +210,8 @@ struct frame_name recorded_name(const struct recorded_names *names, pid_t pid, u
 
 struct frame_name recorded_name_kernel(const struct recorded_names *names, uint64_t address)
 {
-	const struct recorded *recorded = find(names, (struct key){ .frame = address, .kernel = 1 });
+	const struct recorded *recorded =
+		find(names, (struct key){ .frame = address, .kernel = 1 });
 
 	return recorded ? recorded->names[0] : (struct frame_name){ .address = address };
 }

@@ -26,8 +26,8 @@ struct recorded_event {
 	char name[];
 };
 
-#define MAX_EVENTS	(1 << 24)	/* STACK_EVENT() */
-#define MAX_RECORDED	(1ULL << 62)	/* the sum of all values */
+#define MAX_EVENTS   (1 << 24)    /* STACK_EVENT() */
+#define MAX_RECORDED (1ULL << 62) /* the sum of all values */
 
 static void no_memory(struct recording *r)
 {
@@ -38,7 +38,10 @@ void recording_take_bytes(struct recording *r, size_t bytes)
 {
 	r->bytes += bytes;
 	if (r->bytes + recorded_names_bytes(r->recorded) > RECORDING_BYTES)
-		json_lines_wrong(&r->lines, "up to this line, the recording takes more than %llu MiB of memory", RECORDING_BYTES >> 20);
+		json_lines_wrong(
+			&r->lines,
+			"up to this line, the recording takes more than %llu MiB of memory",
+			RECORDING_BYTES >> 20);
 }
 
 /* ---- frames ---- */
@@ -47,7 +50,8 @@ static void take_build_id(struct recording *r, struct module *module, const char
 {
 	size_t digits = strlen(hex);
 
-	if (digits % 2 || digits / 2 > sizeof(module->build_id) || hex[strspn(hex, "0123456789abcdef")]) {
+	if (digits % 2 || digits / 2 > sizeof(module->build_id) ||
+	    hex[strspn(hex, "0123456789abcdef")]) {
 		json_lines_wrong(&r->lines, "'build_id' is not a build ID");
 		return;
 	}
@@ -56,16 +60,19 @@ static void take_build_id(struct recording *r, struct module *module, const char
 	module->build_id_bytes = digits / 2;
 }
 
-static struct module *add_module(struct recording *r, struct recorded_module *m, const char *path, const char *build_id)
+static struct module *add_module(struct recording *r, struct recorded_module *m, const char *path,
+				 const char *build_id)
 {
 	static const struct file_key unknown;
 	struct module *module;
 
 	m->id = HASH_COUNT(r->modules) + 1;
-	if (m->id >= MAX_MODULES || modules_adopt(r->names.modules, m->id, &(struct mapped_file){ .path = (char *)path }, &unknown))
+	if (m->id >= MAX_MODULES ||
+	    modules_adopt(r->names.modules, m->id, &(struct mapped_file){ .path = (char *)path },
+			  &unknown))
 		return NULL;
 	module = modules_get(r->names.modules, m->id);
-	module->symbols_tried = true;	/* nothing is looked for in a file of this machine */
+	module->symbols_tried = true; /* nothing is looked for in a file of this machine */
 	take_build_id(r, module, build_id);
 	return module;
 }
@@ -99,10 +106,12 @@ static struct module *module_of(struct recording *r, const char *path, const cha
 }
 
 /* A name in one of the objects of a frame; *bits gets its part of the frame. */
-static struct frame_name take_name(struct recording *r, struct json_object *object, bool kernel, uint64_t *bits)
+static struct frame_name take_name(struct recording *r, struct json_object *object, bool kernel,
+				   uint64_t *bits)
 {
 	struct json_lines *l = &r->lines;
-	const char *build_id = json_lines_get_string(l, object, "build_id"), *by = json_lines_get_string(l, object, "by");
+	const char *build_id = json_lines_get_string(l, object, "build_id"),
+		   *by = json_lines_get_string(l, object, "by");
 	struct frame_name name = {
 		.symbol = json_lines_get_string(l, object, "symbol"),
 		.raw_symbol = json_lines_get_string(l, object, "raw_symbol"),
@@ -119,7 +128,8 @@ static struct frame_name take_name(struct recording *r, struct json_object *obje
 	name.line = line;
 	json_lines_get_number(l, object, "offset", JSON_MAX_NUMBER, &name.offset);
 	name.has_vaddr = json_lines_get_address(l, object, "vaddr", &name.vaddr);
-	name.has_function = json_lines_get_address(l, object, "function_vaddr", &name.function_vaddr);
+	name.has_function =
+		json_lines_get_address(l, object, "function_vaddr", &name.function_vaddr);
 	json_lines_get_address(l, object, "address", &name.address);
 	json_lines_get_number(l, object, "cut", (1ULL << 39) - 1, &name.cut);
 	if (name.runtime && !strcmp(name.runtime, "jit")) {
@@ -134,15 +144,19 @@ static struct frame_name take_name(struct recording *r, struct json_object *obje
 		*bits = 0;
 		return name;
 	}
-	if (json_lines_get_number(l, object, "file_offset", (1ULL << FRAME_OFFSET_BITS) - 1, &name.file_offset) && !kernel)
+	if (json_lines_get_number(l, object, "file_offset", (1ULL << FRAME_OFFSET_BITS) - 1,
+				  &name.file_offset) &&
+	    !kernel)
 		name.file = module_of(r, name.module ? name.module : "", build_id ? build_id : "");
-	*bits = name.file ? (uint64_t)name.file->id << FRAME_OFFSET_BITS | name.file_offset : FRAME_ADDRESS | name.address;
+	*bits = name.file ? (uint64_t)name.file->id << FRAME_OFFSET_BITS | name.file_offset
+			  : FRAME_ADDRESS | name.address;
 	if (!name.file && !kernel && name.address != FRAME_ADDR(name.address))
 		json_lines_wrong(l, "'address' is not a user address");
 	if (json_lines_get_bool(l, object, "call"))
 		*bits |= FRAME_CALL;
 	else if (by && !strcmp(by, "fp") && !name.file)
-		json_lines_wrong(l, "a frame in no file is 'by' the frame pointer, but no 'call'");	/* as a runtime's */
+		/* as a runtime's */
+		json_lines_wrong(l, "a frame in no file is 'by' the frame pointer, but no 'call'");
 	if (by && !strcmp(by, "fp"))
 		*bits |= FRAME_BY_FP;
 	return name;
@@ -160,8 +174,12 @@ static uint64_t mark_of(const struct frame_name *name)
 	return FRAME_CUT(name->cut);
 }
 
-/* An object of an array, and those before it that are inlined in it; *i: the next one. The frame, or 0 */
-static uint64_t take_user_frame(struct recording *r, struct json_object *array, size_t *i, pid_t pid)
+/*
+ * An object of an array, and those before it that are inlined in it; *i: the next one. The frame,
+ * or 0
+ */
+static uint64_t take_user_frame(struct recording *r, struct json_object *array, size_t *i,
+				pid_t pid)
 {
 	struct frame_name all[MAX_FRAME_NAMES];
 	uint64_t frame = 0;
@@ -206,8 +224,8 @@ static uint64_t take_kernel_frame(struct recording *r, struct json_object *array
 	return name.address;
 }
 
-static struct stack_frames *take_frames(struct recording *r, struct json_object *object, const char *name, pid_t pid,
-					bool kernel)
+static struct stack_frames *take_frames(struct recording *r, struct json_object *object,
+					const char *name, pid_t pid, bool kernel)
 {
 	struct json_object *array = json_lines_get(&r->lines, object, name, json_type_array);
 	size_t nr = array ? json_object_array_length(array) : 0;
@@ -221,7 +239,8 @@ static struct stack_frames *take_frames(struct recording *r, struct json_object 
 		return NULL;
 	}
 	for (size_t i = 0; i < nr && !*r->lines.wrong; frames->nr++)
-		frames->frames[frames->nr] = kernel ? take_kernel_frame(r, array, &i) : take_user_frame(r, array, &i, pid);
+		frames->frames[frames->nr] = kernel ? take_kernel_frame(r, array, &i)
+						    : take_user_frame(r, array, &i, pid);
 	recording_take_bytes(r, sizeof(*frames) + nr * sizeof(frames->frames[0]));
 	return frames;
 }
@@ -252,7 +271,9 @@ static uint32_t take_state(struct recording *r, struct json_object *object)
 	return 0;
 }
 
-/* A name that was no text may be longer than a thread's by now: it is cut, but not in a character. */
+/*
+ * A name that was no text may be longer than a thread's by now: it is cut, but not in a character.
+ */
 static void take_comm(struct recording *r, struct json_object *object, char comm[16])
 {
 	const char *name = json_lines_get_string(&r->lines, object, "comm");
@@ -265,7 +286,8 @@ static void take_comm(struct recording *r, struct json_object *object, char comm
 	memcpy(comm, name, length);
 }
 
-void recording_take_stacks(struct recording *r, struct json_object *object, struct stack_entry *entry)
+void recording_take_stacks(struct recording *r, struct json_object *object,
+			   struct stack_entry *entry)
 {
 	uint64_t pid = 0, tid = 0, user = 0, kernel = 0;
 
@@ -348,15 +370,17 @@ static void take_value(struct recording *r, struct json_object *line, struct sta
 	uint64_t blocked_ns = 0, waiting_ns = 0;
 
 	value->count = json_lines_number(&r->lines, line, "count", JSON_MAX_NUMBER);
-	json_lines_get_number(&r->lines, line, r->measure.sum_unit ? "sum" : "blocked_ns", JSON_MAX_NUMBER, &blocked_ns);
-	if (r->measure.is_time)		/* of one that is neither blocked nor waiting */
+	json_lines_get_number(&r->lines, line, r->measure.sum_unit ? "sum" : "blocked_ns",
+			      JSON_MAX_NUMBER, &blocked_ns);
+	if (r->measure.is_time) /* of one that is neither blocked nor waiting */
 		json_lines_get_number(&r->lines, line, "value_ns", JSON_MAX_NUMBER, &waiting_ns);
 	json_lines_get_number(&r->lines, line, "waiting_ns", JSON_MAX_NUMBER, &waiting_ns);
 	value->blocked_ns = blocked_ns;
 	value->waiting_ns = waiting_ns;
 	r->total += value->count + value->blocked_ns + value->waiting_ns;
 	if (r->total > MAX_RECORDED)
-		json_lines_wrong(&r->lines, "up to this line, the sum of the values is out of range");
+		json_lines_wrong(&r->lines,
+				 "up to this line, the sum of the values is out of range");
 }
 
 static void take_stack(struct recording *r, struct json_object *line)
@@ -371,8 +395,9 @@ static void take_stack(struct recording *r, struct json_object *line)
 	json_lines_string(&r->lines, line, "comm");
 	recording_take_stacks(r, line, &entry);
 	take_value(r, line, &entry.value);
-	if (r->measure.root)	/* where others have their state, of which the event tells, too */
-		entry.key.flags = (entry.key.flags & ~(~0U << STACK_EVENT_SHIFT)) | take_event(r, line) << STACK_EVENT_SHIFT;
+	if (r->measure.root) /* where others have their state, of which the event tells, too */
+		entry.key.flags = (entry.key.flags & ~(~0U << STACK_EVENT_SHIFT)) |
+				  take_event(r, line) << STACK_EVENT_SHIFT;
 	take_waker(r, line, &entry);
 	recording_take_bytes(r, sizeof(entry));
 	r->entries[r->nr++] = entry;
@@ -380,29 +405,35 @@ static void take_stack(struct recording *r, struct json_object *line)
 
 void recording_take_process(struct recording *r, struct json_object *line)
 {
-	const char *cmdline = json_lines_get_string(&r->lines, line, "cmdline"), *cgroup = json_lines_get_string(&r->lines, line, "cgroup");
+	const char *cmdline = json_lines_get_string(&r->lines, line, "cmdline"),
+		   *cgroup = json_lines_get_string(&r->lines, line, "cgroup");
 
-	if (process_notes_add(&r->processes, json_lines_number(&r->lines, line, "pid", UINT32_MAX), cmdline, cgroup))
+	if (process_notes_add(&r->processes, json_lines_number(&r->lines, line, "pid", UINT32_MAX),
+			      cmdline, cgroup))
 		no_memory(r);
-	recording_take_bytes(r, sizeof(struct process_note) + (cmdline ? strlen(cmdline) : 0) + (cgroup ? strlen(cgroup) : 0));
+	recording_take_bytes(r, sizeof(struct process_note) + (cmdline ? strlen(cmdline) : 0) +
+					(cgroup ? strlen(cgroup) : 0));
 }
 
 void recording_take_summary(struct recording *r, struct json_object *line)
 {
 	struct json_object *seconds = NULL;
 	const char *said = json_lines_get_string(&r->lines, line, "said");
-	uint64_t began_ns = json_lines_get_time(&r->lines, line, "began"), idle_threads = 0, idle_ns = 0;
+	uint64_t began_ns = json_lines_get_time(&r->lines, line, "began"), idle_threads = 0,
+		 idle_ns = 0;
 	char *joined;
 
 	if (!r->summary.started_ns)
 		r->summary.started_ns = began_ns;
 	json_lines_get_number(&r->lines, line, "idle_threads", UINT32_MAX, &idle_threads);
 	json_lines_get_number(&r->lines, line, "idle_ns", JSON_MAX_NUMBER, &idle_ns);
-	if (idle_threads > r->summary.idle_threads)	/* in reports that follow each other, they may be the same */
+	/* in reports that follow each other, they may be the same */
+	if (idle_threads > r->summary.idle_threads)
 		r->summary.idle_threads = idle_threads;
 	r->summary.idle_ns += idle_ns;
-	if (!json_object_object_get_ex(line, "seconds", &seconds) || !isfinite(json_object_get_double(seconds)) ||
-	    json_object_get_double(seconds) < 0 || json_object_get_double(seconds) > 1e9)
+	if (!json_object_object_get_ex(line, "seconds", &seconds) ||
+	    !isfinite(json_object_get_double(seconds)) || json_object_get_double(seconds) < 0 ||
+	    json_object_get_double(seconds) > 1e9)
 		json_lines_wrong(&r->lines, "'seconds' is missing, or not a duration");
 	else
 		r->summary.seconds += json_object_get_double(seconds);
@@ -419,12 +450,18 @@ void recording_take_summary(struct recording *r, struct json_object *line)
 
 /* ---- the whole ---- */
 
-/* A word that is printed as it is: with nothing in it that a terminal or a format would take for more. */
+/*
+ * A word that is printed as it is: with nothing in it that a terminal or a format would take for
+ * more.
+ */
 static const char *take_word(struct recording *r, const char *name)
 {
 	const char *word = json_lines_get_string(&r->lines, r->start, name);
 
-	if (word && (!*word || word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")])) {
+	if (word &&
+	    (!*word ||
+	     word[strspn(word,
+			 "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")])) {
 		json_lines_wrong(&r->lines, "'%s' is not a word", name);
 		return NULL;
 	}
@@ -433,8 +470,11 @@ static const char *take_word(struct recording *r, const char *name)
 
 static void take_measure(struct recording *r)
 {
-	static const char *const parts[] = { [OFF_CPU_ALL] = "all", [OFF_CPU_BLOCKED] = "blocked", [OFF_CPU_WAITING] = "waiting" };
-	struct json_object *filters = json_lines_get(&r->lines, r->start, "filters", json_type_object);
+	static const char *const parts[] = {
+		[OFF_CPU_ALL] = "all", [OFF_CPU_BLOCKED] = "blocked", [OFF_CPU_WAITING] = "waiting"
+	};
+	struct json_object *filters =
+		json_lines_get(&r->lines, r->start, "filters", json_type_object);
 	const char *part = filters ? json_lines_get_string(&r->lines, filters, "part") : NULL;
 
 	const char *counted = take_word(r, "counted");
@@ -442,7 +482,10 @@ static void take_measure(struct recording *r)
 	if (!counted)
 		json_lines_wrong(&r->lines, "'%s' is missing", "counted");
 	r->measure = (struct measure){
-		.value = measure_count, .counted = counted ? counted : "", .sum_unit = take_word(r, "summed"), .value_ns = r->period_ns,
+		.value = measure_count,
+		.counted = counted ? counted : "",
+		.sum_unit = take_word(r, "summed"),
+		.value_ns = r->period_ns,
 	};
 	if (r->measure.sum_unit)
 		r->measure.value = measure_sum;
@@ -462,7 +505,9 @@ static void take_start(struct recording *r)
 	if (strcmp(json_lines_string(l, r->start, "type"), "start"))
 		json_lines_wrong(l, "it is not the first line of a recording");
 	if (json_lines_number(l, r->start, "schema", UINT32_MAX) != JSON_SCHEMA)
-		json_lines_wrong(l, "another version of ehperf wrote the recording: 'schema' is not %d", JSON_SCHEMA);
+		json_lines_wrong(
+			l, "another version of ehperf wrote the recording: 'schema' is not %d",
+			JSON_SCHEMA);
 	r->report = json_lines_get_string(l, r->start, "report");
 	json_lines_get_number(l, r->start, "sample_ns", 1000000000000, &r->period_ns);
 	r->names.lines = json_lines_get_bool(l, r->start, "lines");
@@ -508,8 +553,11 @@ int recording_read_stacks(struct recording *r)
 		else if (!strcmp(type, "process"))
 			recording_take_process(r, line);
 		else
-			json_lines_wrong(&r->lines, strcmp(type, "start") ? "a line of this 'type' is not part of a recording of stacks" :
-									    "another recording begins here");
+			json_lines_wrong(
+				&r->lines,
+				strcmp(type, "start")
+					? "a line of this 'type' is not part of a recording of stacks"
+					: "another recording begins here");
 		json_object_put(line);
 	}
 	if (!whole)
@@ -523,7 +571,10 @@ int recording_read_stacks(struct recording *r)
 struct stack_writer recording_writer(const struct recording *r, FILE *out)
 {
 	return (struct stack_writer){
-		.out = out, .names = r->names, .processes = &r->processes, .root = r->measure.root,
+		.out = out,
+		.names = r->names,
+		.processes = &r->processes,
+		.root = r->measure.root,
 	};
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads a recording: the JSON lines (ehperf-json(5)) of a tool's run. Gives the data from which the tool's reports were made, so
- * that it can be converted to each other format, on any machine. A recording may be damaged or hostile.
+ * Reads a recording: the JSON lines (ehperf-json(5)) of a tool's run. Gives the data from which the
+ * tool's reports were made, so that it can be converted to each other format, on any machine. A
+ * recording may be damaged or hostile.
  *
  *   recording_open   recording_read_stacks, where it has stacks   recording_free
  */
@@ -23,11 +24,11 @@
 #define RECORDING_BYTES (1ULL << 30)
 
 struct recording {
-	struct json_lines lines;	/* .wrong: what is wrong with it, in which line */
+	struct json_lines lines; /* .wrong: what is wrong with it, in which line */
 	/* of its first line; strings are the recording's */
-	const char *report;		/* "stacks", "timeline"; NULL: others, which cannot be read back */
-	uint64_t period_ns;		/* a sample each; 0: they stand for no time */
-	bool idle_as_others;		/* set by the caller: no thread is idle */
+	const char *report;  /* "stacks", "timeline"; NULL: others, which cannot be read back */
+	uint64_t period_ns;  /* a sample each; 0: they stand for no time */
+	bool idle_as_others; /* set by the caller: no thread is idle */
 	struct stack_summary summary;
 	struct measure measure;
 	/* what follows */
@@ -42,19 +43,22 @@ struct recording {
 	struct recorded_event *events;
 	const char **event_names;
 	size_t event_room;
-	uint64_t total, bytes;		/* of all values; of the memory taken, about */
+	uint64_t total, bytes; /* of all values; of the memory taken, about */
 	char *said;
 	size_t room;
 };
 
 /*
- * Reads the first line. 0, -ENOMEM, or -EBADMSG: lines.wrong says why. One recording at a time may have events. To be freed
- * in any case
+ * Reads the first line. 0, -ENOMEM, or -EBADMSG: lines.wrong says why. One recording at a time may
+ * have events. To be freed in any case
  */
 int recording_open(struct recording *recording, FILE *in);
 void recording_free(struct recording *recording);
 
-/* Reads the rest of a report of stacks, or of several that follow each other, which become one. 0 or -errno as above */
+/*
+ * Reads the rest of a report of stacks, or of several that follow each other, which become one. 0
+ * or -errno as above
+ */
 int recording_read_stacks(struct recording *recording);
 
 /* the writer of what was read, to this file */
@@ -65,10 +69,12 @@ struct stack_writer recording_writer(const struct recording *recording, FILE *ou
 /* Takes a line {"type":"process",…}. */
 void recording_take_process(struct recording *recording, struct json_object *line);
 /*
- * Takes "user", "kernel", "ended_by" and, if they are there, "pid", "tid", "comm", "state", "interrupt", "idle", "user_stack" and
- * "kernel_stack" of an object; recording_free_stacks() frees the frames.
+ * Takes "user", "kernel", "ended_by" and, if they are there, "pid", "tid", "comm", "state",
+ * "interrupt", "idle", "user_stack" and "kernel_stack" of an object; recording_free_stacks() frees
+ * the frames.
  */
-void recording_take_stacks(struct recording *recording, struct json_object *object, struct stack_entry *entry);
+void recording_take_stacks(struct recording *recording, struct json_object *object,
+			   struct stack_entry *entry);
 void recording_free_stacks(struct stack_entry *entry);
 /* Counts memory that was taken; more than RECORDING_BYTES is an error. */
 void recording_take_bytes(struct recording *recording, size_t bytes);

@@ -19,14 +19,16 @@ static int most_first(const void *left, const void *right)
 	const struct stack_entry *l = *(const struct stack_entry *const *)left,
 				 *r = *(const struct stack_entry *const *)right;
 
-	return order_of(stack_entry_ns(r), stack_entry_ns(l)) ?: memcmp(&l->key, &r->key, sizeof(l->key));
+	return order_of(stack_entry_ns(r), stack_entry_ns(l))
+		       ?: memcmp(&l->key, &r->key, sizeof(l->key));
 }
 
 /*
- * The series' stacks, longest time first, nr_stacks at most: a malloc()ed array of *nr, or NULL without
- * memory.
+ * The series' stacks, longest time first, nr_stacks at most: a malloc()ed array of *nr, or NULL
+ * without memory.
  */
-static const struct stack_entry **stacks_of(const struct series_report *r, const struct series *s, size_t *nr)
+static const struct stack_entry **stacks_of(const struct series_report *r, const struct series *s,
+					    size_t *nr)
 {
 	const struct stack_entry **stacks = calloc(r->nr_entries + 1, sizeof(*stacks));
 
@@ -65,10 +67,12 @@ void series_report_stack(const struct stack_writer *w, const struct stack_entry 
 	if (stacks->key.kernel_stack && !stacks->kernel)
 		fprintf(w->out, "      [the stack was lost]\n");
 	if (stacks->key.end != END_NOT_TAKEN && stacks->key.end != END_COMPLETE)
-		fprintf(w->out, "      [%s: %s]\n", end_reason_name(stacks->key.end), end_reason_meaning(stacks->key.end));
+		fprintf(w->out, "      [%s: %s]\n", end_reason_name(stacks->key.end),
+			end_reason_meaning(stacks->key.end));
 }
 
-struct json_object *series_report_json_stack(const struct stack_writer *w, const struct stack_entry *entry,
+struct json_object *series_report_json_stack(const struct stack_writer *w,
+					     const struct stack_entry *entry,
 					     const struct histogram_unit *unit)
 {
 	const struct stack_entry *stacks = entry->waker ? entry->waker : entry;
@@ -77,19 +81,21 @@ struct json_object *series_report_json_stack(const struct stack_writer *w, const
 	json_object_object_add(stack, unit->is_size ? "value_bytes" : "value_ns",
 			       json_number(stack_entry_ns(entry)));
 	if (!entry->waker)
-		json_object_object_add(stack, "blocked", json_object_new_boolean(entry->key.kernel_stack));
+		json_object_object_add(stack, "blocked",
+				       json_object_new_boolean(entry->key.kernel_stack));
 	if (stacks->key.pid)
 		json_object_object_add(stack, "pid", json_object_new_int64(stacks->key.pid));
 	if (entry->waker)
 		json_object_object_add(stack, "comm", json_name(stacks->key.comm));
-	json_object_object_add(stack, "ended_by", json_object_new_string(end_reason_name(stacks->key.end)));
+	json_object_object_add(stack, "ended_by",
+			       json_object_new_string(end_reason_name(stacks->key.end)));
 	stack_json_frames(w, stacks, stack);
 	return stack;
 }
 
 /* ---- series ---- */
 
-#define ENOTSUPP 524	/* the kernel's own, e.g. for a batch on a map without batch operations */
+#define ENOTSUPP 524 /* the kernel's own, e.g. for a batch on a map without batch operations */
 
 struct errno_name errno_name(int number)
 {
@@ -133,19 +139,22 @@ void series_report_text(const struct series_report *r, const struct series *s, c
 		print_errors(out, s);
 	if (s->no_bucket)
 		fprintf(out,
-			"%" PRIu64 " of them are not in the histogram and the quartiles: too many buckets\n",
+			"%" PRIu64
+			" of them are not in the histogram and the quartiles: too many buckets\n",
 			s->no_bucket);
 	if (r->off_cpu)
-		fprintf(out, "on the CPU %.1f %%, blocked %.1f %%, waiting to run %.1f %% of the time\n",
-			percent_of(cpu_ns(s), h->total_ns),
-			percent_of(s->blocked_ns, h->total_ns), percent_of(s->waiting_ns, h->total_ns));
+		fprintf(out,
+			"on the CPU %.1f %%, blocked %.1f %%, waiting to run %.1f %% of the time\n",
+			percent_of(cpu_ns(s), h->total_ns), percent_of(s->blocked_ns, h->total_ns),
+			percent_of(s->waiting_ns, h->total_ns));
 	for (size_t i = 0; i < nr; i++)
 		series_report_stack(&r->writer, stacks[i], h->unit, h->total_ns);
 	putc('\n', out);
 	free(stacks);
 }
 
-void series_report_json(const struct series_report *r, const struct series *s, struct json_object *object)
+void series_report_json(const struct series_report *r, const struct series *s,
+			struct json_object *object)
 {
 	struct json_object *errors = json_object_new_object(), *list = json_object_new_array();
 	size_t nr;
@@ -164,7 +173,8 @@ void series_report_json(const struct series_report *r, const struct series *s, s
 	json_object_object_add(object, "by_errno", errors);
 	json_object_object_add(object, "no_bucket", json_number(s->no_bucket));
 	for (size_t i = 0; i < nr; i++)
-		json_object_array_add(list, series_report_json_stack(&r->writer, stacks[i], s->histogram.unit));
+		json_object_array_add(list, series_report_json_stack(&r->writer, stacks[i],
+								     s->histogram.unit));
 	json_object_object_add(object, "stacks", list);
 	free(stacks);
 }

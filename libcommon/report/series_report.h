@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Prints series: the histogram, its figures, how the time was spent, and the stacks with the largest share of
- * it.
+ * Prints series: the histogram, its figures, how the time was spent, and the stacks with the
+ * largest share of it.
  */
 #ifndef EHPERF_REPORT_SERIES_REPORT_H
 #define EHPERF_REPORT_SERIES_REPORT_H
@@ -10,19 +10,20 @@
 #include "report/stack_writer.h"
 
 struct series_report {
-	const char *counted;		/* "calls" */
-	bool off_cpu;			/* the time is split into on the CPU, blocked, and waiting to run */
-	struct stack_writer writer;	/* all output goes to writer.out */
+	const char *counted; /* "calls" */
+	bool off_cpu;        /* the time is split into on the CPU, blocked, and waiting to run */
+	struct stack_writer writer; /* all output goes to writer.out */
 	/*
-	 * stacks of all series, with values in ns or bytes; an entry's waker, if any, is the thread that started what was
-	 * measured
+	 * stacks of all series, with values in ns or bytes; an entry's waker, if any, is the thread
+	 * that started what was measured
 	 */
 	const struct stack_entry *entries;
 	size_t nr_entries;
-	size_t nr_stacks;		/* stacks shown per series, at most */
+	size_t nr_stacks; /* stacks shown per series, at most */
 };
 
-void series_report_text(const struct series_report *report, const struct series *series, const char *title);
+void series_report_text(const struct series_report *report, const struct series *series,
+			const char *title);
 /* Adds to an object that has the tool's part already. */
 void series_report_json(const struct series_report *report, const struct series *series,
 			struct json_object *object);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One result of a stack tool: a key (thread, state, stacks), its value, and the frames of its stacks. */
+/*
+ * One result of a stack tool: a key (thread, state, stacks), its value, and the frames of its
+ * stacks.
+ */
 #ifndef EHPERF_REPORT_STACK_ENTRY_H
 #define EHPERF_REPORT_STACK_ENTRY_H
 
@@ -12,7 +15,7 @@
 struct stack_frames {
 	uint64_t id;
 	uint32_t nr;
-	uint64_t frames[];	/* leaf first */
+	uint64_t frames[]; /* leaf first */
 };
 
 /* what looks at the frames of stacks that are kept */
@@ -21,9 +24,10 @@ typedef void see_frames_fn(void *arg, const uint64_t *frames, uint32_t nr);
 struct stack_entry {
 	struct stack_key key;
 	struct stack_value value;
-	const struct stack_frames *user, *kernel;	/* NULL: no stack, or its frames were lost */
-	const struct stack_entry *waker;	/* the waker that ended the period, without a value; NULL: not known */
-	bool idle;					/* a wait of an idle thread: report/idle.h */
+	const struct stack_frames *user, *kernel; /* NULL: no stack, or its frames were lost */
+	/* the waker that ended the period, without a value; NULL: not known */
+	const struct stack_entry *waker;
+	bool idle; /* a wait of an idle thread: report/idle.h */
 };
 
 static inline uint64_t stack_entry_ns(const struct stack_entry *entry)
@@ -38,7 +42,10 @@ static inline void stack_value_add(struct stack_value *sum, const struct stack_v
 	sum->waiting_ns += value->waiting_ns;
 }
 
-/* The thread's name. A thread can make its name empty, and then gets another one here: a stack must not begin with nothing. */
+/*
+ * The thread's name. A thread can make its name empty, and then gets another one here: a stack must
+ * not begin with nothing.
+ */
 static inline const char *stack_entry_thread(const struct stack_entry *entry)
 {
 	return *entry->key.comm ? entry->key.comm : "[unknown]";

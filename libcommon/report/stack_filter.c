@@ -59,7 +59,8 @@ static bool id_matches(const struct filter *f, uint32_t id)
 static bool label_matches(struct filter *f, uint32_t label)
 {
 	if (f->known[label] == NOT_ASKED)
-		f->known[label] = matches(f, labels_get(f->labels.labels, label)->text) ? MATCHES : DIFFERS;
+		f->known[label] =
+			matches(f, labels_get(f->labels.labels, label)->text) ? MATCHES : DIFFERS;
 	return f->known[label] == MATCHES;
 }
 
@@ -95,11 +96,12 @@ static int is_wanted(struct filter *f, const struct stack_entry *entry)
 	return error;
 }
 
-int stack_filter(const struct stack_writer *writer, bool off_cpu, const struct stack_pattern *pattern, struct stack_entry *entries,
-		 size_t *nr)
+int stack_filter(const struct stack_writer *writer, bool off_cpu,
+		 const struct stack_pattern *pattern, struct stack_entry *entries, size_t *nr)
 {
 	struct filter f = {
-		.pattern = pattern, .processes = writer->processes,
+		.pattern = pattern,
+		.processes = writer->processes,
 		.labels = { .writer = writer, .labels = labels_new(), .off_cpu = off_cpu },
 	};
 	int wanted = f.labels.labels ? 0 : -ENOMEM;

@@ -18,30 +18,37 @@
 
 struct function_sum {
 	uint64_t self, total;
-	double far;		/* each value of `total`, times 1 + the number of frames between the function and the leaf's */
-	size_t last;		/* the number of the stack that was counted last */
+	/*
+	 * each value of `total`, times 1 + the number of frames between the function and the leaf's
+	 */
+	double far;
+	size_t last; /* the number of the stack that was counted last */
 };
 
 /* what a line stands for: a function, or NO_FUNCTION */
 struct line_kind {
 	uint32_t function;
-	bool schedules;		/* that function is a part of the kernel's scheduler */
-	bool cut;		/* frames are missing there */
+	bool schedules; /* that function is a part of the kernel's scheduler */
+	bool cut;       /* frames are missing there */
 };
 #define NO_FUNCTION UINT32_MAX
 
 /*
- * Frames with equal bytes have equal names: in files everywhere, in no file within a process, and in the kernel. The lines of
- * this one are of_known[first] and the next nr - 1; nr 0: the place is free.
+ * Frames with equal bytes have equal names: in files everywhere, in no file within a process, and
+ * in the kernel. The lines of this one are of_known[first] and the next nr - 1; nr 0: the place is
+ * free.
  */
 struct known_line {
 	uint64_t frame;
-	uint32_t pid;		/* 0: of any; KERNEL */
+	uint32_t pid; /* 0: of any; KERNEL */
 	uint32_t first, nr;
 };
 #define KERNEL UINT32_MAX
 
-/* What others can make us keep is bounded. Frames beyond are named each time, and lines beyond are one. */
+/*
+ * What others can make us keep is bounded. Frames beyond are named each time, and lines beyond are
+ * one.
+ */
 #define MAX_KNOWN (1 << 20)
 #define MAX_LINES (1 << 20)
 
@@ -60,7 +67,9 @@ const char *stack_functions_text(const struct labels *labels, uint32_t number)
 /* The number of the label that was printed to a memory stream, which is closed. */
 static int add_printed(struct labels *labels, FILE *out, char **text, uint32_t *number)
 {
-	int error = fclose(out) || !*text ? -ENOMEM : labels_add(labels, &(struct label){ .text = *text }, number);
+	int error = fclose(out) || !*text
+			    ? -ENOMEM
+			    : labels_add(labels, &(struct label){ .text = *text }, number);
 
 	free(*text);
 	return error;
@@ -69,7 +78,8 @@ static int add_printed(struct labels *labels, FILE *out, char **text, uint32_t *
 /* Appends a line. New ones get the function's number. */
 static int append(struct stack_functions *f, uint32_t line, struct line_kind kind)
 {
-	if (array_reserve(&f->numbers, &f->room, f->nr + 1) || array_reserve(&f->kinds, &f->kinds_room, line + 1))
+	if (array_reserve(&f->numbers, &f->room, f->nr + 1) ||
+	    array_reserve(&f->kinds, &f->kinds_room, line + 1))
 		return -ENOMEM;
 	if (line >= f->nr_kinds) {
 		f->kinds[line] = kind;
@@ -79,8 +89,8 @@ static int append(struct stack_functions *f, uint32_t line, struct line_kind kin
 	return 0;
 }
 
-static int add_function(struct stack_functions *f, const char *module, const struct frame_name *name, bool kernel,
-			uint32_t *number)
+static int add_function(struct stack_functions *f, const char *module,
+			const struct frame_name *name, bool kernel, uint32_t *number)
 {
 	struct frame_name bare = *name;
 	char *text = NULL;
@@ -132,7 +142,8 @@ static char *module_of(const struct frame_name *name, bool kernel)
 }
 
 /* Appends the line of a frame's name. */
-static int append_name(struct stack_functions *f, const struct frame_name *name, uint64_t frame, bool kernel)
+static int append_name(struct stack_functions *f, const struct frame_name *name, uint64_t frame,
+		       bool kernel)
 {
 	struct line_kind kind = { .function = NO_FUNCTION };
 	struct stack_writer w = *f->writer;
@@ -150,7 +161,8 @@ static int append_name(struct stack_functions *f, const struct frame_name *name,
 		stack_print_name(&w, name, frame, kernel);
 		error = add_printed(f->lines, w.out, &text, &line);
 	}
-	if (w.out && !error && line >= f->nr_kinds && (!name->cut || FRAME_IS_SUMMED(frame) || FRAME_IS_NO_ROOM(frame)))
+	if (w.out && !error && line >= f->nr_kinds &&
+	    (!name->cut || FRAME_IS_SUMMED(frame) || FRAME_IS_NO_ROOM(frame)))
 		error = add_function(f, module, name, kernel, &kind.function);
 	kind.schedules = kernel && name->schedules;
 	kind.cut = name->cut;
@@ -161,7 +173,8 @@ static int append_name(struct stack_functions *f, const struct frame_name *name,
 }
 
 /* Appends a line that is no frame's: the text, and a thread's name and what it says of it. */
-static int append_text(struct stack_functions *f, const char *before, const char *name, const char *after)
+static int append_text(struct stack_functions *f, const char *before, const char *name,
+		       const char *after)
 {
 	char *text = NULL;
 	size_t bytes;
@@ -171,7 +184,7 @@ static int append_text(struct stack_functions *f, const char *before, const char
 
 	if (!out)
 		return -ENOMEM;
-	fprintf(out, "\001\n%s", before);	/* no module's: a frame may have any name */
+	fprintf(out, "\001\n%s", before); /* no module's: a frame may have any name */
 	print_escaped(out, name);
 	fputs(after, out);
 	error = add_printed(f->lines, out, &text, &line);
@@ -268,7 +281,8 @@ static int append_frames(struct stack_functions *f, const struct stack_entry *en
 	const struct stack_frames *user = entry->user, *kernel = entry->kernel;
 	int error = 0;
 
-	for (uint32_t i = kernel ? stack_first_kernel_frame(f->writer, kernel) : 0; kernel && i < kernel->nr && !error; i++)
+	for (uint32_t i = kernel ? stack_first_kernel_frame(f->writer, kernel) : 0;
+	     kernel && i < kernel->nr && !error; i++)
 		error = append_frame(f, kernel->frames[i], entry->key.pid, true);
 	if (!error && f->writer->delimiter && user && kernel)
 		error = append_text(f, "-", "", "");
@@ -286,7 +300,8 @@ static int append_waker(struct stack_functions *f, const struct stack_entry *wak
 
 	if (!interrupt)
 		snprintf(pid, sizeof(pid), " (%" PRIu32 ")", waker->key.pid);
-	error = append_text(f, "waker:           ", interrupt ? "[interrupt]" : stack_entry_thread(waker), pid);
+	error = append_text(f, "waker:           ",
+			    interrupt ? "[interrupt]" : stack_entry_thread(waker), pid);
 	first = f->nr;
 	if (!error)
 		error = append_frames(f, waker);
@@ -407,13 +422,15 @@ int stack_functions_add(struct stack_functions *f, const struct stack_entry *ent
 
 static int by_thread(const void *left, const void *right)
 {
-	uint32_t l = (*(const struct stack_entry *const *)left)->key.tid, r = (*(const struct stack_entry *const *)right)->key.tid;
+	uint32_t l = (*(const struct stack_entry *const *)left)->key.tid,
+		 r = (*(const struct stack_entry *const *)right)->key.tid;
 
 	return order_of(l, r);
 }
 
-int stack_functions_add_all(struct stack_functions *f, struct merged_texts *texts, const struct measure *measure,
-			    const struct stack_entry *entries, size_t nr)
+int stack_functions_add_all(struct stack_functions *f, struct merged_texts *texts,
+			    const struct measure *measure, const struct stack_entry *entries,
+			    size_t nr)
 {
 	const struct stack_entry **sorted = calloc(nr + 1, sizeof(*sorted));
 	int error = sorted ? stack_functions_init(f) : -ENOMEM;
@@ -427,7 +444,9 @@ int stack_functions_add_all(struct stack_functions *f, struct merged_texts *text
 
 		error = stack_functions_add(f, sorted[i], value);
 		if (!error)
-			error = merged_texts_add_pieces(texts, f->numbers, f->nr, sorted[i]->key.pid, sorted[i]->key.tid, value);
+			error = merged_texts_add_pieces(texts, f->numbers, f->nr,
+							sorted[i]->key.pid, sorted[i]->key.tid,
+							value);
 	}
 	free(sorted);
 	return error;
@@ -438,7 +457,7 @@ int stack_functions_add_all(struct stack_functions *f, struct merged_texts *text
 /* what calls a function ([0]), or is called by it ([1]) */
 struct call_sum {
 	uint64_t value;
-	size_t last;		/* the number of the stack that was counted last, from 1 on */
+	size_t last; /* the number of the stack that was counted last, from 1 on */
 };
 
 static void add_call(struct call_sum *sum, size_t stack, uint64_t value)
@@ -448,8 +467,8 @@ static void add_call(struct call_sum *sum, size_t stack, uint64_t value)
 	sum->last = stack;
 }
 
-static void add_calls(const struct stack_functions *f, const struct merged_text *text, size_t stack, uint32_t number,
-		      struct call_sum (*sums)[2])
+static void add_calls(const struct stack_functions *f, const struct merged_text *text, size_t stack,
+		      uint32_t number, struct call_sum (*sums)[2])
 {
 	uint32_t callee = NO_FUNCTION;
 
@@ -476,10 +495,11 @@ static int callers_first(const void *left, const void *right)
 	return order ?: order_of(l->function, r->function);
 }
 
-struct function_call *stack_functions_calls(const struct stack_functions *f, const struct merged_texts *texts, size_t nr_texts,
+struct function_call *stack_functions_calls(const struct stack_functions *f,
+					    const struct merged_texts *texts, size_t nr_texts,
 					    uint32_t number, size_t *nr)
 {
-	struct call_sum (*sums)[2] = calloc(f->nr_sums, sizeof(*sums));
+	struct call_sum(*sums)[2] = calloc(f->nr_sums, sizeof(*sums));
 	struct function_call *calls = calloc(2 * f->nr_sums, sizeof(*calls));
 
 	*nr = 0;
@@ -487,7 +507,8 @@ struct function_call *stack_functions_calls(const struct stack_functions *f, con
 		add_calls(f, merged_texts_get(texts, i), i + 1, number, sums);
 	for (uint32_t i = 0; sums && calls && i < 2 * f->nr_sums; i++)
 		if (sums[i / 2][i % 2].last)
-			calls[(*nr)++] = (struct function_call){ i / 2, i % 2, sums[i / 2][i % 2].value };
+			calls[(*nr)++] =
+				(struct function_call){ i / 2, i % 2, sums[i / 2][i % 2].value };
 	if (calls && sums)
 		qsort(calls, *nr, sizeof(*calls), callers_first);
 	else
@@ -498,10 +519,13 @@ struct function_call *stack_functions_calls(const struct stack_functions *f, con
 
 /* ---- the table ---- */
 
-#define COLUMNS 80
+#define COLUMNS            80
 #define MAX_MODULE_COLUMNS 20
 
-/* Much in total, next to where the time goes: else what begins every thread came before what calls the hottest function. */
+/*
+ * Much in total, next to where the time goes: else what begins every thread came before what calls
+ * the hottest function.
+ */
 static double nearness(const struct function_sum *sum)
 {
 	return sum->far ? sum->total * (sum->total / sum->far) : 0;
@@ -516,7 +540,9 @@ static int hottest_first(const void *left, const void *right, void *arg)
 
 	order = order ?: order_of(of_right->self, of_left->self);
 	order = order ?: order_of(nearness(of_right), nearness(of_left));
-	return order ?: strcmp(labels_get(f->functions, l)->text, labels_get(f->functions, r)->text);
+	return order
+		       ?: strcmp(labels_get(f->functions, l)->text,
+				 labels_get(f->functions, r)->text);
 }
 
 static size_t columns_of(const char *text)
@@ -555,14 +581,16 @@ static void put_text(FILE *out, const char *text, size_t columns, bool fill)
 }
 
 struct columns {
-	int value;		/* the width of the number */
+	int value; /* the width of the number */
 	size_t name, module;
 };
 
 char *stack_functions_module(const struct stack_functions *f, uint32_t number)
 {
-	const char *text = labels_get(f->functions, number)->text, *name = stack_functions_text(f->functions, number);
-	char *path = strndup(text, name == text ? 0 : name - text - 1), *shown = path ? strdup(frame_base_name(path)) : NULL;
+	const char *text = labels_get(f->functions, number)->text,
+		   *name = stack_functions_text(f->functions, number);
+	char *path = strndup(text, name == text ? 0 : name - text - 1),
+	     *shown = path ? strdup(frame_base_name(path)) : NULL;
 
 	free(path);
 	return shown;
@@ -582,7 +610,9 @@ static struct columns columns_for(const struct stack_functions *f, const uint32_
 	for (size_t i = 0; i < nr; i++) {
 		char *module = stack_functions_module(f, order[i]);
 
-		c.value = larger(c.value, snprintf(NULL, 0, "%" PRIu64, measure_in_text(measure, f->sums[order[i]].self)));
+		c.value =
+			larger(c.value, snprintf(NULL, 0, "%" PRIu64,
+						 measure_in_text(measure, f->sums[order[i]].self)));
 		c.module = larger(c.module, module ? columns_of(module) : 0);
 		c.name = larger(c.name, columns_of(stack_functions_text(f->functions, order[i])));
 		free(module);
@@ -609,13 +639,15 @@ uint32_t *stack_functions_sorted(const struct stack_functions *f, size_t *nr)
 	return order;
 }
 
-void stack_functions_values(const struct stack_functions *f, uint32_t number, uint64_t *self, uint64_t *total)
+void stack_functions_values(const struct stack_functions *f, uint32_t number, uint64_t *self,
+			    uint64_t *total)
 {
 	*self = f->sums[number].self;
 	*total = f->sums[number].total;
 }
 
-int stack_functions_print(FILE *out, const struct stack_functions *f, const struct measure *measure, uint64_t sum)
+int stack_functions_print(FILE *out, const struct stack_functions *f, const struct measure *measure,
+			  uint64_t sum)
 {
 	size_t top = f->writer->top ? f->writer->top : TEXT_TOP;
 	size_t all, nr;
@@ -627,14 +659,16 @@ int stack_functions_print(FILE *out, const struct stack_functions *f, const stru
 		return -ENOMEM;
 	nr = all < top ? all : top;
 	c = columns_for(f, order, nr, measure);
-	fprintf(out, "self %%  total %%  %*s  %-*s  module\n", c.value, measure_unit(measure), (int)c.name, "function");
+	fprintf(out, "self %%  total %%  %*s  %-*s  module\n", c.value, measure_unit(measure),
+		(int)c.name, "function");
 	for (size_t i = 0; i < nr; i++) {
 		const struct function_sum *of = &f->sums[order[i]];
 		char *module = stack_functions_module(f, order[i]);
 
-		fprintf(out, "%6.1f  %7.1f  %*" PRIu64 "  ", percent_of(of->self, sum), percent_of(of->total, sum), c.value,
-			measure_in_text(measure, of->self));
-		put_text(out, stack_functions_text(f->functions, order[i]), c.name, module && *module);
+		fprintf(out, "%6.1f  %7.1f  %*" PRIu64 "  ", percent_of(of->self, sum),
+			percent_of(of->total, sum), c.value, measure_in_text(measure, of->self));
+		put_text(out, stack_functions_text(f->functions, order[i]), c.name,
+			 module && *module);
 		if (module && *module) {
 			fputs("  ", out);
 			put_text(out, module, c.module, false);
@@ -645,8 +679,9 @@ int stack_functions_print(FILE *out, const struct stack_functions *f, const stru
 	for (size_t i = nr; i < all; i++)
 		rest += f->sums[order[i]].self;
 	if (nr < all)
-		fprintf(out, "%6.1f  %7s  %*" PRIu64 "  (%s: --top=all shows all)\n", percent_of(rest, sum), "", c.value,
-			measure_in_text(measure, rest), counted(all - nr, "more functions").text);
+		fprintf(out, "%6.1f  %7s  %*" PRIu64 "  (%s: --top=all shows all)\n",
+			percent_of(rest, sum), "", c.value, measure_in_text(measure, rest),
+			counted(all - nr, "more functions").text);
 	putc('\n', out);
 	free(order);
 	return 0;

@@ -22,7 +22,7 @@ static void put_build_id(struct json_object *frame, const struct module *module)
 		json_object_object_add(frame, "build_id", json_object_new_string(hex));
 }
 
-#define MAX_RAW_SYMBOL 4096	/* bytes; a longer one is left out */
+#define MAX_RAW_SYMBOL 4096 /* bytes; a longer one is left out */
 
 static void put_place(struct json_object *frame, const struct frame_name *name)
 {
@@ -80,10 +80,12 @@ void stack_json_frames(const struct stack_writer *w, const struct stack_entry *e
 	struct frame_name names[MAX_FRAME_NAMES];
 
 	for (uint32_t i = 0; entry->user && i < entry->user->nr; i++) {
-		size_t nr = frame_names_user(&w->names, entry->key.pid, entry->user->frames[i], names);
+		size_t nr =
+			frame_names_user(&w->names, entry->key.pid, entry->user->frames[i], names);
 
 		for (size_t j = 0; j < nr; j++)
-			json_object_array_add(user, stack_json_frame(&names[j], entry->user->frames[i]));
+			json_object_array_add(user,
+					      stack_json_frame(&names[j], entry->user->frames[i]));
 	}
 	for (uint32_t i = entry->kernel ? stack_first_kernel_frame(w, entry->kernel) : 0;
 	     entry->kernel && i < entry->kernel->nr; i++) {
@@ -102,8 +104,10 @@ struct json_object *stack_json_waker(const struct stack_entry *waker)
 	json_object_object_add(object, "pid", json_object_new_int64(waker->key.pid));
 	json_object_object_add(object, "tid", json_object_new_int64(waker->key.tid));
 	json_object_object_add(object, "comm", json_name(waker->key.comm));
-	json_object_object_add(object, "interrupt", json_object_new_boolean(waker->key.flags & STACK_INTERRUPT));
-	json_object_object_add(object, "ended_by", json_object_new_string(end_reason_name(waker->key.end)));
+	json_object_object_add(object, "interrupt",
+			       json_object_new_boolean(waker->key.flags & STACK_INTERRUPT));
+	json_object_object_add(object, "ended_by",
+			       json_object_new_string(end_reason_name(waker->key.end)));
 	return object;
 }
 
@@ -119,15 +123,18 @@ struct json_object *stack_json_begin(const struct measure *measure, const struct
 	if (measure->sum_unit)
 		json_object_object_add(stack, "sum", json_number(measure->value(&entry->value)));
 	if (measure->value_ns)
-		json_object_object_add(stack, "value_ns", json_number(
-			measure->value(&entry->value) * measure->value_ns));
+		json_object_object_add(stack, "value_ns",
+				       json_number(measure->value(&entry->value) *
+						   measure->value_ns));
 	if (measure->stack_json)
 		measure->stack_json(stack, entry);
-	json_object_object_add(stack, "ended_by", json_object_new_string(end_reason_name(entry->key.end)));
+	json_object_object_add(stack, "ended_by",
+			       json_object_new_string(end_reason_name(entry->key.end)));
 	return stack;
 }
 
-static struct json_object *json_stack(const struct stack_writer *w, const struct measure *measure, const struct stack_entry *entry)
+static struct json_object *json_stack(const struct stack_writer *w, const struct measure *measure,
+				      const struct stack_entry *entry)
 {
 	struct json_object *stack = stack_json_begin(measure, entry), *waker;
 
@@ -171,7 +178,8 @@ int stack_report_json(const struct stack_writer *w, const struct stack_summary *
 		      const struct stack_entry *entries, size_t nr)
 {
 	process_notes_begin(w->processes);
-	for (size_t i = 0; i < (w->top && w->top < nr ? w->top : nr) && !stack_writer_ended(w); i++) {
+	for (size_t i = 0; i < (w->top && w->top < nr ? w->top : nr) && !stack_writer_ended(w);
+	     i++) {
 		stack_json_process(w, entries[i].key.pid);
 		if (entries[i].waker)
 			stack_json_process(w, entries[i].waker->key.pid);

@@ -12,20 +12,20 @@
 #include "report/frame_names.h"
 
 /*
- * frames with equal bytes have equal names: in files everywhere, in no file within a process, and in the
- * kernel
+ * frames with equal bytes have equal names: in files everywhere, in no file within a process, and
+ * in the kernel
  */
 struct frame_key {
 	uint64_t frame;
-	uint32_t pid;		/* 0: of any */
-	uint32_t kind;		/* KIND_KERNEL, KIND_OFF_CPU, or 0: a user frame */
+	uint32_t pid;  /* 0: of any */
+	uint32_t kind; /* KIND_KERNEL, KIND_OFF_CPU, or 0: a user frame */
 };
 
 struct known_frame {
 	struct frame_key key;
 	UT_hash_handle hh;
-	uint32_t nr;		/* of its labels: the functions inlined in it are frames of their own */
-	uint32_t numbers[];	/* root first */
+	uint32_t nr;        /* of its labels: the functions inlined in it are frames of their own */
+	uint32_t numbers[]; /* root first */
 };
 
 static int append(struct stack_labels *l, uint32_t number)
@@ -38,15 +38,15 @@ static int append(struct stack_labels *l, uint32_t number)
 
 enum frame_kind stack_labels_kind(const struct frame_name *name, uint64_t frame)
 {
-	return name->inlined	     ? KIND_INLINED :
-	       name->runtime	     ? KIND_RUNTIME :
-	       frame & FRAME_ADDRESS ? KIND_JIT :
-	       frame & FRAME_BY_FP   ? KIND_BY_FP :
-				       KIND_USER;
+	return name->inlined           ? KIND_INLINED
+	       : name->runtime         ? KIND_RUNTIME
+	       : frame & FRAME_ADDRESS ? KIND_JIT
+	       : frame & FRAME_BY_FP   ? KIND_BY_FP
+				       : KIND_USER;
 }
 
-static int add_label(struct stack_labels *l, const struct frame_key *key, const struct frame_name *name,
-		     uint32_t *number)
+static int add_label(struct stack_labels *l, const struct frame_key *key,
+		     const struct frame_name *name, uint32_t *number)
 {
 	struct label label = { .kind = key->kind };
 	size_t bytes;
@@ -66,7 +66,8 @@ static int add_label(struct stack_labels *l, const struct frame_key *key, const 
 }
 
 /* adds the labels of a frame that has not been named yet; NULL: no memory */
-static struct known_frame *name_frame(struct stack_labels *l, const struct frame_key *key, uint32_t pid)
+static struct known_frame *name_frame(struct stack_labels *l, const struct frame_key *key,
+				      uint32_t pid)
 {
 	const struct frame_names *names = &l->writer->names;
 	struct frame_name all[MAX_FRAME_NAMES];
@@ -90,7 +91,8 @@ static struct known_frame *name_frame(struct stack_labels *l, const struct frame
 	return known;
 }
 
-static int append_frame(struct stack_labels *l, uint64_t frame, uint32_t pid, bool kernel, bool upside_down)
+static int append_frame(struct stack_labels *l, uint64_t frame, uint32_t pid, bool kernel,
+			bool upside_down)
 {
 	struct frame_key key = { .frame = frame };
 	struct known_frame *known;
@@ -120,8 +122,8 @@ static int append_frame(struct stack_labels *l, uint64_t frame, uint32_t pid, bo
 }
 
 /*
- * a frame that is none of the code's; key: the thread, if it is to be told apart from others of this name,
- * else NULL
+ * a frame that is none of the code's; key: the thread, if it is to be told apart from others of
+ * this name, else NULL
  */
 static int append_name(struct stack_labels *l, const char *name, const struct stack_key *key)
 {
@@ -152,15 +154,18 @@ static int append_waker(struct stack_labels *l, const struct stack_entry *waker)
 	int error = append_name(l, "--", NULL);
 	bool off_cpu = l->off_cpu;
 
-	l->off_cpu = false;	/* it ran */
+	l->off_cpu = false; /* it ran */
 	for (uint32_t i = kernel ? stack_first_kernel_frame(l->writer, kernel) : 0;
 	     kernel && i < kernel->nr && !error; i++)
 		error = append_frame(l, kernel->frames[i], waker->key.pid, true, true);
 	for (uint32_t i = 0; user && i < user->nr && !error; i++)
 		error = append_frame(l, user->frames[i], waker->key.pid, false, true);
 	l->off_cpu = off_cpu;
-	return error ? error :
-		       append_name(l, waker->key.flags & STACK_INTERRUPT ? "[interrupt]" : stack_entry_thread(waker), NULL);
+	return error ? error
+		     : append_name(l,
+				   waker->key.flags & STACK_INTERRUPT ? "[interrupt]"
+								      : stack_entry_thread(waker),
+				   NULL);
 }
 
 int stack_labels_of(struct stack_labels *l, const struct stack_entry *entry)
@@ -197,7 +202,9 @@ int stack_labels_tree(struct flame_tree *tree, const struct stack_writer *writer
 		      const struct measure *measure, const struct stack_entry *entries, size_t nr,
 		      bool by_thread)
 {
-	struct stack_labels l = { .writer = writer, .off_cpu = measure->is_time, .by_thread = by_thread };
+	struct stack_labels l = { .writer = writer,
+				  .off_cpu = measure->is_time,
+				  .by_thread = by_thread };
 	int error = flame_tree_init(tree);
 
 	if (error)

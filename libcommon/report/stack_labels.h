@@ -18,14 +18,14 @@ struct known_frame;
 struct stack_labels {
 	const struct stack_writer *writer;
 	struct labels *labels;
-	bool off_cpu;			/* kernel frames are where the thread left the CPU */
-	bool by_thread;		/* the root is the thread, with its IDs; else all threads with its name */
-	uint32_t *numbers;	/* of the last labelled stack */
+	bool off_cpu;   /* kernel frames are where the thread left the CPU */
+	bool by_thread; /* the root is the thread, with its IDs; else all threads with its name */
+	uint32_t *numbers; /* of the last labelled stack */
 	size_t nr;
 	/* private */
 	size_t room;
-	struct known_frame *known;	/* a frame is named once */
-	struct recent_pair recent[RECENT_PAIRS];	/* pointers to them, by kind and PID, and frame */
+	struct known_frame *known;               /* a frame is named once */
+	struct recent_pair recent[RECENT_PAIRS]; /* pointers to them, by kind and PID, and frame */
 };
 
 /* the kind of a user frame */

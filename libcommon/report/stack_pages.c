@@ -16,10 +16,14 @@ static char *when_and_where(const struct stack_summary *summary)
 	struct tm local;
 	char when[64], *text;
 
-	if (uname(&machine) || !strftime(when, sizeof(when), "%F %T %z", localtime_r(&seconds, &local)))
+	if (uname(&machine) ||
+	    !strftime(when, sizeof(when), "%F %T %z", localtime_r(&seconds, &local)))
 		return NULL;
-	return asprintf(&text, "%s on %s, Linux %s", when, summary->host ? summary->host : machine.nodename,
-			summary->kernel ? summary->kernel : machine.release) < 0 ? NULL : text;
+	return asprintf(&text, "%s on %s, Linux %s", when,
+			summary->host ? summary->host : machine.nodename,
+			summary->kernel ? summary->kernel : machine.release) < 0
+		       ? NULL
+		       : text;
 }
 
 static int write_page(const struct stack_writer *w, const struct stack_summary *summary,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Stacks in the format of perf script, for programs that import it. These programs count samples, so each sample of a stack is
- * printed, or, where there is no room for all, the same share of each stack's. A time (in microseconds) or a sum is printed as
- * the period of one sample. The time of a sample is not known: samples follow each other at the sampling period.
+ * Stacks in the format of perf script, for programs that import it. These programs count samples,
+ * so each sample of a stack is printed, or, where there is no room for all, the same share of each
+ * stack's. A time (in microseconds) or a sum is printed as the period of one sample. The time of a
+ * sample is not known: samples follow each other at the sampling period.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -29,7 +30,9 @@ static void put_word(FILE *out, const char *text, const char *unwanted)
 static void put_frame(FILE *out, const struct frame_name *name, bool kernel)
 {
 	char *text = NULL, *clean = NULL;
-	const char *unnamed = kernel ? "[kernel.kallsyms]" : name->region ? name->region : "[unknown]";
+	const char *unnamed = kernel         ? "[kernel.kallsyms]"
+			      : name->region ? name->region
+					     : "[unknown]";
 	uint64_t place = name->file ? name->file_offset : name->address;
 	size_t bytes;
 	FILE *memory = open_memstream(&text, &bytes);
@@ -46,7 +49,7 @@ static void put_frame(FILE *out, const struct frame_name *name, bool kernel)
 	fputs(" (", out);
 	free(clean);
 	free(text);
-	if (name->inlined) {	/* perf has this in the file's place */
+	if (name->inlined) { /* perf has this in the file's place */
 		fputs("inlined)\n", out);
 		return;
 	}
@@ -62,7 +65,8 @@ static void put_stack(const struct stack_writer *w, const struct stack_entry *en
 {
 	const struct stack_frames *user = entry->user, *kernel = entry->kernel;
 
-	for (uint32_t i = kernel ? stack_first_kernel_frame(w, kernel) : 0; kernel && i < kernel->nr; i++) {
+	for (uint32_t i = kernel ? stack_first_kernel_frame(w, kernel) : 0;
+	     kernel && i < kernel->nr; i++) {
 		struct frame_name name = frame_name_kernel(&w->names, kernel->frames[i]);
 
 		put_frame(w->out, &name, true);
@@ -78,21 +82,26 @@ static void put_stack(const struct stack_writer *w, const struct stack_entry *en
 }
 
 /* "comm pid/tid seconds: [PERIOD] EVENT:" */
-static void put_head(FILE *out, const struct stack_entry *entry, const struct measure *measure, uint64_t ns)
+static void put_head(FILE *out, const struct stack_entry *entry, const struct measure *measure,
+		     uint64_t ns)
 {
 	char *clean = page_text(stack_entry_thread(entry));
 	/* a line that begins with one of these is not a sample's first */
 	bool odd = clean && strchr(" #", *clean);
-	/* nor is one whose name has one character, to stackcollapse-perf.pl, unless more blanks follow it */
+	/*
+	 * nor is one whose name has one character, to stackcollapse-perf.pl, unless more blanks
+	 * follow it
+	 */
 	const char *blanks = clean && clean[0] && !clean[1] ? "  " : " ";
 
 	if (odd)
 		fprintf(out, "\\x%02x", *clean);
 	put_word(out, clean ? clean + odd : "[unknown]", "");
-	fprintf(out, "%s%" PRIu32 "/%" PRIu32 " %" PRIu64 ".%06" PRIu64 ": ", blanks, entry->key.pid, entry->key.tid,
-		ns / 1000000000, ns % 1000000000 / 1000);
+	fprintf(out, "%s%" PRIu32 "/%" PRIu32 " %" PRIu64 ".%06" PRIu64 ": ", blanks,
+		entry->key.pid, entry->key.tid, ns / 1000000000, ns % 1000000000 / 1000);
 	if (measure->is_time || measure->sum_unit)
-		fprintf(out, "%" PRIu64 " %s:\n", measure_in_text(measure, measure->value(&entry->value)),
+		fprintf(out, "%" PRIu64 " %s:\n",
+			measure_in_text(measure, measure->value(&entry->value)),
 			measure->is_time ? "off-cpu" : measure->sum_unit);
 	else
 		fprintf(out, "%s:\n", measure->value_ns ? "cpu-clock" : measure->counted);
@@ -119,14 +128,19 @@ static uint64_t samples_of(const struct measure *measure, const struct stack_ent
 	return measure->is_time || measure->sum_unit ? 1 : measure->value(&entry->value);
 }
 
-/* The share of the samples for which there is room: the same of each stack, so that the picture is that of all. */
-static double share_with_room(const struct stack_writer *w, const struct measure *measure, const struct stack_entry *entries, size_t nr)
+/*
+ * The share of the samples for which there is room: the same of each stack, so that the picture is
+ * that of all.
+ */
+static double share_with_room(const struct stack_writer *w, const struct measure *measure,
+			      const struct stack_entry *entries, size_t nr)
 {
 	double bytes = 0;
 
 	for (size_t i = 0; i < nr; i++)
 		bytes += (double)samples_of(measure, &entries[i]) * PERF_FRAME_BYTES *
-			 ((entries[i].user ? entries[i].user->nr : 0) + (entries[i].kernel ? entries[i].kernel->nr : 0));
+			 ((entries[i].user ? entries[i].user->nr : 0) +
+			  (entries[i].kernel ? entries[i].kernel->nr : 0));
 	return w->max_bytes && bytes > w->max_bytes ? w->max_bytes / bytes : 1;
 }
 
@@ -139,7 +153,8 @@ int stack_report_perf(const struct stack_writer *w, const struct stack_summary *
 		      const struct stack_entry *entries, size_t nr)
 {
 	const struct measure *measure = summary->measure;
-	uint64_t step = measure->value_ns > 1000 ? measure->value_ns : 1000, now = summary->started_ns;
+	uint64_t step = measure->value_ns > 1000 ? measure->value_ns : 1000,
+		 now = summary->started_ns;
 	double share = share_with_room(w, measure, entries, nr), due = 0;
 
 	for (size_t i = 0; i < nr && !must_end(w); i++) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Stacks in pprof's format: a gzipped Profile message (pprof.proto). Messages that follow each other merge
- * into one, so it is written piece by piece, and only what differs from sample to sample is kept in memory:
- * strings, functions, locations.
+ * Stacks in pprof's format: a gzipped Profile message (pprof.proto). Messages that follow each
+ * other merge into one, so it is written piece by piece, and only what differs from sample to
+ * sample is kept in memory: strings, functions, locations.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,8 +21,9 @@
 
 /* frames with equal keys have equal addresses and names */
 struct location_key {
-	uint64_t frame;		/* of the call site, without flags; BY_NAMES: a hash of its functions and lines */
-	uint32_t pid;		/* of frames in no file; else 0 */
+	/* of the call site, without flags; BY_NAMES: a hash of its functions and lines */
+	uint64_t frame;
+	uint32_t pid; /* of frames in no file; else 0 */
 	enum { IN_USER, IN_KERNEL, BY_NAMES } where;
 };
 
@@ -33,7 +34,7 @@ struct location {
 };
 
 struct mapping {
-	uint32_t module;	/* its ID; 0: the kernel */
+	uint32_t module; /* its ID; 0: the kernel */
 	uint64_t id, limit;
 	UT_hash_handle hh;
 };
@@ -44,19 +45,19 @@ struct pprof {
 	z_stream gzip;
 	uint8_t *packed;
 	size_t packed_room;
-	uint64_t *stack;	/* of the sample at hand: locations, leaf first */
+	uint64_t *stack; /* of the sample at hand: locations, leaf first */
 	size_t nr_stack, stack_room;
 	struct labels *strings, *functions;
-	struct location *locations;	/* several may have one ID */
+	struct location *locations; /* several may have one ID */
 	uint64_t nr_locations;
 	struct mapping *mappings;
-	int error;		/* the first one; after it, nothing is done */
+	int error; /* the first one; after it, nothing is done */
 };
 
 /* Files' addresses begin here, each at its own: processes map them elsewhere each. */
-#define FILE_START(id)		((id) << FRAME_OFFSET_BITS)
-#define KERNEL_START		0xffff800000000000
-#define MAX_SYSTEM_NAME		4096
+#define FILE_START(id)  ((id) << FRAME_OFFSET_BITS)
+#define KERNEL_START    0xffff800000000000
+#define MAX_SYSTEM_NAME 4096
 
 static void fail(struct pprof *p, int error)
 {
@@ -149,7 +150,8 @@ static uint64_t mapping_of(struct pprof *p, uint32_t module, uint64_t limit)
 /* what a thread's outermost frame is in: of a process's first thread, that is its program */
 static uint32_t root_module(const struct stack_entry *entry)
 {
-	uint64_t root = entry->user && entry->user->nr ? entry->user->frames[entry->user->nr - 1] : FRAME_ADDRESS;
+	uint64_t root = entry->user && entry->user->nr ? entry->user->frames[entry->user->nr - 1]
+						       : FRAME_ADDRESS;
 
 	return root & FRAME_ADDRESS ? 0 : FRAME_MODULE(root);
 }
@@ -207,7 +209,7 @@ static uint64_t emit_function(struct pprof *p, const struct frame_name *name)
 	char *text = NULL;
 	FILE *out = open_memstream(&text, &bytes);
 
-	plain.source = NULL;	/* pprof has a place for that */
+	plain.source = NULL; /* pprof has a place for that */
 	if (!out) {
 		fail(p, -ENOMEM);
 		return 0;
@@ -220,7 +222,8 @@ static uint64_t emit_function(struct pprof *p, const struct frame_name *name)
 	function.id = add_to(p, p->functions, text) + 1;
 	if (labels_count(p->functions) > known) {
 		function.name = function.system_name = string(p, text);
-		if (name->raw_symbol && strnlen(name->raw_symbol, MAX_SYSTEM_NAME) < MAX_SYSTEM_NAME)
+		if (name->raw_symbol &&
+		    strnlen(name->raw_symbol, MAX_SYSTEM_NAME) < MAX_SYSTEM_NAME)
 			function.system_name = string(p, name->raw_symbol);
 		if (name->source)
 			function.filename = string(p, name->source);
@@ -233,7 +236,8 @@ static uint64_t emit_function(struct pprof *p, const struct frame_name *name)
 }
 
 /* NULL: no memory */
-static struct location *add_location_key(struct pprof *p, const struct location_key *key, uint64_t id)
+static struct location *add_location_key(struct pprof *p, const struct location_key *key,
+					 uint64_t id)
 {
 	struct location *location = calloc(1, sizeof(*location));
 
@@ -247,14 +251,19 @@ static struct location *add_location_key(struct pprof *p, const struct location_
 	return location;
 }
 
-/* A runtime's frames have no addresses: those with equal functions and lines are one location. True: there is one already */
-static bool find_by_names(struct pprof *p, struct location *location, const Pprof__Line *line, size_t nr)
+/*
+ * A runtime's frames have no addresses: those with equal functions and lines are one location.
+ * True: there is one already
+ */
+static bool find_by_names(struct pprof *p, struct location *location, const Pprof__Line *line,
+			  size_t nr)
 {
-	struct location_key key = { .frame = 0xcbf29ce484222325, .where = BY_NAMES };	/* FNV-1a */
+	struct location_key key = { .frame = 0xcbf29ce484222325, .where = BY_NAMES }; /* FNV-1a */
 	struct location *known;
 
 	for (size_t i = 0; i < nr; i++)
-		key.frame = ((key.frame ^ line[i].function_id) * 0x100000001b3 ^ line[i].line) * 0x100000001b3;
+		key.frame = ((key.frame ^ line[i].function_id) * 0x100000001b3 ^ line[i].line) *
+			    0x100000001b3;
 	HASH_FIND(hh, p->locations, &key, sizeof(key), known);
 	if (known)
 		location->id = known->id;
@@ -264,8 +273,8 @@ static bool find_by_names(struct pprof *p, struct location *location, const Ppro
 }
 
 /* names: the leaf first, as pprof wants them */
-static void emit_location(struct pprof *p, struct location *location, uint64_t frame, const struct frame_name *names,
-			  size_t nr)
+static void emit_location(struct pprof *p, struct location *location, uint64_t frame,
+			  const struct frame_name *names, size_t nr)
 {
 	Pprof__Profile part = PPROF__PROFILE__INIT;
 	Pprof__Location l = PPROF__LOCATION__INIT, *locations = &l;
@@ -276,7 +285,7 @@ static void emit_location(struct pprof *p, struct location *location, uint64_t f
 	if (key->where == IN_KERNEL) {
 		l.mapping_id = mapping_of(p, 0, 0);
 	} else if (FRAME_IS_RUNTIME(frame)) {
-		l.address = 0;	/* it has none */
+		l.address = 0; /* it has none */
 	} else if (!key->pid && FRAME_MODULE(key->frame)) {
 		l.mapping_id = mapping_of(p, FRAME_MODULE(key->frame), FRAME_OFFSET(key->frame));
 		l.address = FILE_START(l.mapping_id) + FRAME_OFFSET(key->frame);
@@ -330,7 +339,8 @@ static uint64_t location_of(struct pprof *p, uint32_t pid, uint64_t frame, bool 
 
 #define MAX_SAMPLE_LABELS 8
 
-static void add_label(struct pprof *p, Pprof__Sample *sample, const char *key, int64_t str, int64_t num)
+static void add_label(struct pprof *p, Pprof__Sample *sample, const char *key, int64_t str,
+		      int64_t num)
 {
 	Pprof__Label *label = sample->label[sample->n_label++];
 
@@ -343,7 +353,8 @@ static void add_label(struct pprof *p, Pprof__Sample *sample, const char *key, i
 static void add_labels(struct pprof *p, Pprof__Sample *sample, const struct stack_entry *entry)
 {
 	char state[] = { thread_state_letter(STACK_STATE(entry->key.flags)), 0 };
-	const struct process_note *process = process_notes_find(p->writer->processes, entry->key.pid);
+	const struct process_note *process =
+		process_notes_find(p->writer->processes, entry->key.pid);
 
 	add_label(p, sample, "pid", 0, entry->key.pid);
 	add_label(p, sample, "tid", 0, entry->key.tid);
@@ -357,8 +368,11 @@ static void add_labels(struct pprof *p, Pprof__Sample *sample, const struct stac
 	if (p->writer->root)
 		add_label(p, sample, "event", string(p, p->writer->root(entry)), 0);
 	if (entry->waker)
-		add_label(p, sample, "waker", string(p, entry->waker->key.flags & STACK_INTERRUPT ?
-						     "[interrupt]" : entry->waker->key.comm), 0);
+		add_label(p, sample, "waker",
+			  string(p, entry->waker->key.flags & STACK_INTERRUPT
+					    ? "[interrupt]"
+					    : entry->waker->key.comm),
+			  0);
 }
 
 /* appends the frame to the sample's locations */
@@ -374,7 +388,8 @@ static void add_stack(struct pprof *p, const struct stack_entry *entry)
 {
 	const struct stack_frames *user = entry->user, *kernel = entry->kernel;
 
-	for (uint32_t i = kernel ? stack_first_kernel_frame(p->writer, kernel) : 0; kernel && i < kernel->nr; i++)
+	for (uint32_t i = kernel ? stack_first_kernel_frame(p->writer, kernel) : 0;
+	     kernel && i < kernel->nr; i++)
 		add_location(p, entry->key.pid, kernel->frames[i], true);
 	for (uint32_t i = 0; user && i < user->nr; i++)
 		add_location(p, entry->key.pid, user->frames[i], false);
@@ -396,7 +411,9 @@ static void add_waker(struct pprof *p, const struct stack_entry *waker)
 
 static void emit_sample(struct pprof *p, const struct stack_entry *entry)
 {
-	int64_t values[] = { entry->value.count, p->measure->value(&entry->value) * (p->measure->value_ns ? p->measure->value_ns : 1) };
+	int64_t values[] = { entry->value.count,
+			     p->measure->value(&entry->value) *
+				     (p->measure->value_ns ? p->measure->value_ns : 1) };
 	Pprof__Label labels[MAX_SAMPLE_LABELS], *label_list[MAX_SAMPLE_LABELS];
 	Pprof__Profile part = PPROF__PROFILE__INIT;
 	Pprof__Sample sample = PPROF__SAMPLE__INIT, *samples = &sample;
@@ -428,7 +445,7 @@ static void emit_head(struct pprof *p, const struct stack_summary *summary)
 	Pprof__Profile part = PPROF__PROFILE__INIT;
 	int64_t comment;
 
-	string(p, "");	/* the first one */
+	string(p, ""); /* the first one */
 	count.type = string(p, measure->counted);
 	count.unit = string(p, "count");
 	if (measure->sum_unit) {
@@ -464,13 +481,17 @@ int stack_report_pprof(const struct stack_writer *w, const struct stack_summary 
 		       const struct stack_entry *entries, size_t nr)
 {
 	struct pprof p = {
-		.writer = w, .measure = summary->measure, .strings = labels_new(), .functions = labels_new(),
+		.writer = w,
+		.measure = summary->measure,
+		.strings = labels_new(),
+		.functions = labels_new(),
 	};
 	struct mapping *mapping, *next;
-	const int gzip_window = MAX_WBITS + 16;	/* zlib.h: so it writes gzip's format */
+	const int gzip_window = MAX_WBITS + 16; /* zlib.h: so it writes gzip's format */
 
 	if (!p.strings || !p.functions ||
-	    deflateInit2(&p.gzip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, gzip_window, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+	    deflateInit2(&p.gzip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, gzip_window, 8,
+			 Z_DEFAULT_STRATEGY) != Z_OK) {
 		free_pprof(&p);
 		return -ENOMEM;
 	}

@@ -14,18 +14,18 @@
 void stack_entries_sort(struct stack_entry *entries, size_t nr, const struct measure *measure);
 
 /*
- * Writes all sorted entries, in the format's order, with as much of the summary as the format has a place for. 0 or
- * -errno; errors of writer->out itself are left to ferror().
+ * Writes all sorted entries, in the format's order, with as much of the summary as the format has a
+ * place for. 0 or -errno; errors of writer->out itself are left to ferror().
  */
 typedef int stack_report(const struct stack_writer *writer, const struct stack_summary *summary,
 			 const struct stack_entry *entries, size_t nr);
 
 /* A new format is a function and a row in this table. */
 struct stack_format {
-	const char *ending;	/* of a file's name */
+	const char *ending; /* of a file's name */
 	stack_report *write;
-	unsigned frame_bytes;	/* what a frame takes in a file, about */
-	bool joins;		/* several reports can follow each other in a file */
+	unsigned frame_bytes; /* what a frame takes in a file, about */
+	bool joins;           /* several reports can follow each other in a file */
 };
 
 bool file_name_ends_in(const char *file_name, const char *ending);
@@ -36,13 +36,13 @@ const struct stack_format *stack_format_of(const char *file_name);
 
 /* the formats that have an option, too */
 extern const struct stack_format *const stack_format_text, *const stack_format_folded,
-	*const stack_format_json;
+								   *const stack_format_json;
 
 /* ---- the formats ---- */
 
 /*
- * in the layout of bcc's tools: frames leaf first, then comm (pid), then the value and its share of all; the largest value comes
- * last. Stacks with equal text are merged.
+ * in the layout of bcc's tools: frames leaf first, then comm (pid), then the value and its share of
+ * all; the largest value comes last. Stacks with equal text are merged.
  */
 stack_report stack_report_text, stack_report_folded;
 /* {"type":"stack",…} each, then {"type":"summary",…} */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Stacks for speedscope: one "sampled" profile of its file format, with a sample for each stack and its
- * weight.
+ * Stacks for speedscope: one "sampled" profile of its file format, with a sample for each stack and
+ * its weight.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -45,7 +45,8 @@ static int put_samples(FILE *out, struct stack_labels *labels, const struct stac
 		sum += measure->value(&entries[i].value);
 	fputs(",\n\"profiles\":[{\"type\":\"sampled\",\"name\":", out);
 	page_put_json(out, page_json(summary->tool));
-	fprintf(out, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%" PRIu64 ",\n\"samples\":[", unit, sum);
+	fprintf(out, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%" PRIu64 ",\n\"samples\":[",
+		unit, sum);
 	for (size_t i = 0; i < nr; i++) {
 		if (stack_labels_of(labels, &entries[i]))
 			return -ENOMEM;
@@ -59,7 +60,9 @@ int stack_report_speedscope(const struct stack_writer *w, const struct stack_sum
 			    const struct stack_entry *entries, size_t nr)
 {
 	struct stack_labels labels = {
-		.writer = w, .labels = labels_new(), .off_cpu = summary->measure->is_time,
+		.writer = w,
+		.labels = labels_new(),
+		.off_cpu = summary->measure->is_time,
 	};
 	FILE *out = w->out;
 	int error;
@@ -73,7 +76,8 @@ int stack_report_speedscope(const struct stack_writer *w, const struct stack_sum
 	if (!error) {
 		fputs("],\n\"weights\":[", out);
 		for (size_t i = 0; i < nr; i++)
-			fprintf(out, "%s%" PRIu64, i ? "," : "", summary->measure->value(&entries[i].value));
+			fprintf(out, "%s%" PRIu64, i ? "," : "",
+				summary->measure->value(&entries[i].value));
 		fputs("]}]", out);
 		put_frames(out, labels.labels);
 		fputs("}\n", out);

@@ -51,7 +51,8 @@ static void put_said(struct json_object *object, const struct stack_summary *s)
 	free(text);
 }
 
-static void put_calls(struct json_object *object, const char *runtime, const struct runtime_calls *calls)
+static void put_calls(struct json_object *object, const char *runtime,
+		      const struct runtime_calls *calls)
 {
 	char name[64];
 
@@ -132,11 +133,14 @@ void stack_summary_say_complete(FILE *out, const struct stack_summary *s)
 	if (!with_user)
 		return;
 	if (s->measure->is_time)
-		fprintf(out, ", user stacks complete for %.2f %% of %.3f s", complete, with_user / 1e9);
+		fprintf(out, ", user stacks complete for %.2f %% of %.3f s", complete,
+			with_user / 1e9);
 	else if (s->measure->sum_unit)
-		fprintf(out, ", user stacks complete for %.2f %% of %s", complete, measure_say(s->measure, with_user).text);
+		fprintf(out, ", user stacks complete for %.2f %% of %s", complete,
+			measure_say(s->measure, with_user).text);
 	else
-		fprintf(out, ", %.2f %% of %s complete", complete, counted(with_user, "user stacks").text);
+		fprintf(out, ", %.2f %% of %s complete", complete,
+			counted(with_user, "user stacks").text);
 }
 
 static void say_lost(FILE *out, const struct stack_summary *s)
@@ -189,7 +193,8 @@ void stack_summary_print(FILE *out, const struct stack_summary *s)
 	if (s->measure->say)
 		s->measure->say(out, s);
 	else
-		fprintf(out, "%s in %.1f s", counted(s->sum.count, s->measure->counted).text, s->seconds);
+		fprintf(out, "%s in %.1f s", counted(s->sum.count, s->measure->counted).text,
+			s->seconds);
 	stack_summary_say_complete(out, s);
 	names_count_say(out, &s->names);
 	say_lost(out, s);
@@ -202,8 +207,9 @@ void stack_summary_print(FILE *out, const struct stack_summary *s)
 	idle_print(out, s->tool, s->idle_threads, s->idle_ns);
 	stack_summary_print_ends(out, s);
 	if (s->summed_up)
-		fprintf(out, "%s: \"[other stacks]\" sums up the coldest %s: the report had no room, see --max-report\n", s->tool,
-			counted(s->summed_up, "stacks").text);
+		fprintf(out,
+			"%s: \"[other stacks]\" sums up the coldest %s: the report had no room, see --max-report\n",
+			s->tool, counted(s->summed_up, "stacks").text);
 	names_count_print_causes(out, s->tool, &s->names);
 	losses_print(out, s->tool, s->losses, s->nr_losses, s->earlier + s->sum.count);
 }
@@ -228,7 +234,8 @@ void stack_summary_tableless(FILE *out, const char *tool, const struct modules *
 			continue;
 		fprintf(out, "%s: %" PRIu64 " of these in '", tool, ended[id]);
 		print_escaped(out, module->path);
-		fprintf(out, "': %s\n", module_explain(module->error ? module->error : module->code_error));
+		fprintf(out, "': %s\n",
+			module_explain(module->error ? module->error : module->code_error));
 	}
 	free(ended);
 }
@@ -260,7 +267,8 @@ static bool has_unknown(const struct modules *modules)
 void stack_summary_unknown_runtimes(FILE *out, const char *tool, const struct modules *modules,
 				    const struct stack_entry *entries, size_t nr)
 {
-	bool *seen = has_unknown(modules) ? calloc(modules_count(modules) + 1, sizeof(*seen)) : NULL;
+	bool *seen =
+		has_unknown(modules) ? calloc(modules_count(modules) + 1, sizeof(*seen)) : NULL;
 
 	for (size_t i = 0; seen && i < nr; i++) {
 		see_unknown(seen, modules, entries[i].user);
@@ -274,7 +282,9 @@ void stack_summary_unknown_runtimes(FILE *out, const char *tool, const struct mo
 			continue;
 		fprintf(out, "%s: no %s functions in '", tool, runtime->language);
 		print_escaped(out, module->path);
-		fprintf(out, "': this version or build of %s is not known, and its stacks are native\n", runtime->implementation);
+		fprintf(out,
+			"': this version or build of %s is not known, and its stacks are native\n",
+			runtime->implementation);
 	}
 	free(seen);
 }
@@ -310,7 +320,9 @@ static size_t sum_refused(struct refused *all, const struct processes *processes
 		while (error && at < found && all[at].pid != (pid_t)key->pid)
 			at++;
 		if (error && at == found && found < MAX_REFUSALS)
-			all[found++] = (struct refused){ .pid = key->pid, .error = error, .comm = key->comm };
+			all[found++] = (struct refused){ .pid = key->pid,
+							 .error = error,
+							 .comm = key->comm };
 		if (error && at < found)
 			all[at].samples += entries[i].value.count;
 	}
@@ -333,8 +345,8 @@ void stack_summary_refused(FILE *out, const char *tool, const struct processes *
 	nr_unstarted = found - nr_own;
 	found = nr_own;
 	if (nr_unstarted)
-		fprintf(out, "%s: %" PRIu64 " of these in %s: %s\n", tool, unstarted, counted(nr_unstarted, "processes").text,
-			process_explain(-EUSERS));
+		fprintf(out, "%s: %" PRIu64 " of these in %s: %s\n", tool, unstarted,
+			counted(nr_unstarted, "processes").text, process_explain(-EUSERS));
 	if (found)
 		qsort(all, found, sizeof(*all), by_samples);
 	for (size_t i = 0; i < found; i++) {
@@ -342,13 +354,14 @@ void stack_summary_refused(FILE *out, const char *tool, const struct processes *
 			others += all[i].samples;
 			continue;
 		}
-		fprintf(out, "%s: %" PRIu64 " of these in PID %d, ", tool, all[i].samples, all[i].pid);
+		fprintf(out, "%s: %" PRIu64 " of these in PID %d, ", tool, all[i].samples,
+			all[i].pid);
 		print_escaped(out, all[i].comm);
 		fprintf(out, ": %s\n", process_explain(all[i].error));
 	}
 	if (others)
-		fprintf(out, "%s: %" PRIu64 " of these in %s that were not followed either\n", tool, others,
-			counted(found - MAX_REFUSED_LINES, "more processes").text);
+		fprintf(out, "%s: %" PRIu64 " of these in %s that were not followed either\n", tool,
+			others, counted(found - MAX_REFUSED_LINES, "more processes").text);
 	free(all);
 }
 
@@ -407,13 +420,16 @@ void stack_summary_nameless(FILE *out, const char *tool, const struct namer *nam
 		fprintf(out, " went without names: %s\n", explain_naming(lost.error));
 	}
 	if (lost.passed_over)
-		fprintf(out, "%s: the time for names was used up: %zu files or processes were not asked for names\n", tool,
-			lost.passed_over);
+		fprintf(out,
+			"%s: the time for names was used up: %zu files or processes were not asked for names\n",
+			tool, lost.passed_over);
 	if (lost.no_room)
-		fprintf(out, "%s: the room for names was used up: %zu files or processes were not asked for all names\n", tool,
-			lost.no_room);
+		fprintf(out,
+			"%s: the room for names was used up: %zu files or processes were not asked for all names\n",
+			tool, lost.no_room);
 	if (explain_fetching(lost.not_fetched))
-		fprintf(out, "%s: not all debug files were fetched: %s\n", tool, explain_fetching(lost.not_fetched));
+		fprintf(out, "%s: not all debug files were fetched: %s\n", tool,
+			explain_fetching(lost.not_fetched));
 }
 
 void stack_summary_unread(FILE *out, const char *tool, const struct modules *modules)
@@ -424,7 +440,8 @@ void stack_summary_unread(FILE *out, const char *tool, const struct modules *mod
 
 	for (size_t id = 1; id <= modules_count(modules); id++) {
 		const struct module *module = modules_get(modules, id);
-		uint64_t of_this = module && module->places ? source_places_refused(module->places) : 0;
+		uint64_t of_this =
+			module && module->places ? source_places_refused(module->places) : 0;
 
 		if (!of_this)
 			continue;
@@ -440,6 +457,6 @@ void stack_summary_unread(FILE *out, const char *tool, const struct modules *mod
 	fputs("'", out);
 	if (nr > 1)
 		fprintf(out, " and %s", counted(nr - 1, "more files").text);
-	fprintf(out, " takes more than %d s or %d MiB, or other files had used up the time\n", PLACES_PREPARE_MS / 1000,
-		PLACES_MAX_BYTES >> 20);
+	fprintf(out, " takes more than %d s or %d MiB, or other files had used up the time\n",
+		PLACES_PREPARE_MS / 1000, PLACES_MAX_BYTES >> 20);
 }

@@ -21,7 +21,8 @@
 /* a function between a tracepoint and our program? */
 static bool is_tracing(const char *symbol)
 {
-	static const char *const beginnings[] = { "bpf_prog_", "bpf_trace_run", "__bpf_trace_", "__traceiter_" };
+	static const char *const beginnings[] = { "bpf_prog_", "bpf_trace_run", "__bpf_trace_",
+						  "__traceiter_" };
 
 	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
 		if (!strncmp(symbol, beginnings[i], strlen(beginnings[i])))
@@ -44,7 +45,8 @@ uint32_t stack_first_kernel_frame(const struct stack_writer *w, const struct sta
 	return first;
 }
 
-void stack_print_name(const struct stack_writer *w, const struct frame_name *name, uint64_t frame, bool kernel)
+void stack_print_name(const struct stack_writer *w, const struct frame_name *name, uint64_t frame,
+		      bool kernel)
 {
 	frame_name_print(w->out, name);
 	if (name->inlined)
@@ -55,11 +57,14 @@ void stack_print_name(const struct stack_writer *w, const struct frame_name *nam
 		fputs("_[j]", w->out);
 }
 
-/* a frame's names, inlined functions first (to the root) or last (to the leaf), each between two texts */
+/*
+ * a frame's names, inlined functions first (to the root) or last (to the leaf), each between two
+ * texts
+ */
 enum direction { TO_ROOT, TO_LEAF };
 
-static void put_user(const struct stack_writer *w, pid_t pid, uint64_t frame, enum direction direction,
-		     const char *before, const char *after)
+static void put_user(const struct stack_writer *w, pid_t pid, uint64_t frame,
+		     enum direction direction, const char *before, const char *after)
 {
 	struct frame_name names[MAX_FRAME_NAMES];
 	size_t nr = frame_names_user(&w->names, pid, frame, names);
@@ -92,7 +97,8 @@ static void put_waker_folded(const struct stack_writer *w, const struct stack_en
 	const struct stack_frames *user = waker->user, *kernel = waker->kernel;
 
 	fputs(";--", w->out);
-	for (uint32_t i = kernel ? stack_first_kernel_frame(w, kernel) : 0; kernel && i < kernel->nr; i++) {
+	for (uint32_t i = kernel ? stack_first_kernel_frame(w, kernel) : 0;
+	     kernel && i < kernel->nr; i++) {
 		putc(';', w->out);
 		put_kernel(w, kernel->frames[i]);
 	}
@@ -117,7 +123,8 @@ void stack_print_folded(const struct stack_writer *w, const struct stack_entry *
 		put_user(w, entry->key.pid, user->frames[i], TO_LEAF, ";", "");
 	if (w->delimiter && user && kernel)
 		fputs(";-", w->out);
-	for (uint32_t i = kernel ? kernel->nr : 0, first = kernel ? stack_first_kernel_frame(w, kernel) : 0;
+	for (uint32_t i = kernel ? kernel->nr : 0,
+		      first = kernel ? stack_first_kernel_frame(w, kernel) : 0;
 	     i-- > first;) {
 		putc(';', w->out);
 		put_kernel(w, kernel->frames[i]);
@@ -132,7 +139,8 @@ void stack_print_frames(const struct stack_writer *w, const struct stack_entry *
 	char before[16];
 
 	snprintf(before, sizeof(before), "%*s", indent, "");
-	for (uint32_t i = kernel ? stack_first_kernel_frame(w, kernel) : 0; kernel && i < kernel->nr; i++) {
+	for (uint32_t i = kernel ? stack_first_kernel_frame(w, kernel) : 0;
+	     kernel && i < kernel->nr; i++) {
 		fprintf(w->out, "%*s", indent, "");
 		put_kernel(w, kernel->frames[i]);
 		putc('\n', w->out);
@@ -151,8 +159,8 @@ void stack_print_frames(const struct stack_writer *w, const struct stack_entry *
 /* ---- folded: all of them ---- */
 
 /* 0 or -ENOMEM */
-static int add_folded(struct merged_texts *texts, const struct stack_writer *writer, const struct stack_entry *entry,
-		      uint64_t value)
+static int add_folded(struct merged_texts *texts, const struct stack_writer *writer,
+		      const struct stack_entry *entry, uint64_t value)
 {
 	struct stack_writer w = *writer;
 	char *text = NULL;
@@ -174,8 +182,8 @@ static size_t shown_of(const struct stack_writer *w, size_t nr)
 	return w->top && w->top < nr ? w->top : nr;
 }
 
-int stack_report_folded(const struct stack_writer *w, const struct stack_summary *summary, const struct stack_entry *entries,
-			size_t nr)
+int stack_report_folded(const struct stack_writer *w, const struct stack_summary *summary,
+			const struct stack_entry *entries, size_t nr)
 {
 	const struct measure *measure = summary->measure;
 	struct merged_texts *texts = merged_texts_new();
@@ -203,7 +211,8 @@ int stack_report_folded(const struct stack_writer *w, const struct stack_summary
 #define ROOT_LINES 4
 
 /* Prints lines, without those in the middle if they are many. */
-static void put_lines(FILE *out, const struct labels *labels, const uint32_t *lines, size_t nr, size_t first, size_t last)
+static void put_lines(FILE *out, const struct labels *labels, const uint32_t *lines, size_t nr,
+		      size_t first, size_t last)
 {
 	bool cut = nr > first + 1 + last;
 
@@ -225,7 +234,10 @@ static size_t waker_lines(const struct stack_functions *f, const struct merged_t
 	return 0;
 }
 
-/* The command line of a process, where it says more than the thread's name, which the last line begins with */
+/*
+ * The command line of a process, where it says more than the thread's name, which the last line
+ * begins with
+ */
 static void put_command(const struct stack_writer *w, uint32_t pid, const char *name)
 {
 	const struct process_note *process = process_notes_find(w->processes, pid);
@@ -239,10 +251,12 @@ static void put_command(const struct stack_writer *w, uint32_t pid, const char *
 	putc('\n', w->out);
 }
 
-static void put_stack(const struct stack_writer *w, const struct stack_functions *f, const struct merged_text *stack, bool cut)
+static void put_stack(const struct stack_writer *w, const struct stack_functions *f,
+		      const struct merged_text *stack, bool cut)
 {
 	FILE *out = w->out;
-	size_t leaf = cut ? LEAF_LINES : stack->nr, root = cut ? ROOT_LINES : stack->nr, waker = waker_lines(f, stack);
+	size_t leaf = cut ? LEAF_LINES : stack->nr, root = cut ? ROOT_LINES : stack->nr,
+	       waker = waker_lines(f, stack);
 
 	if (waker) {
 		put_lines(out, f->lines, stack->pieces, 1, 1, 0);
@@ -254,12 +268,14 @@ static void put_stack(const struct stack_writer *w, const struct stack_functions
 	if (stack->nr_threads > 1)
 		fprintf(out, ", %" PRIu32 " threads", stack->nr_threads);
 	putc('\n', out);
-	put_command(w, stack->process, stack_functions_text(f->lines, stack->pieces[stack->nr - 1]) + strlen(THREAD_LINE));
+	put_command(w, stack->process,
+		    stack_functions_text(f->lines, stack->pieces[stack->nr - 1]) +
+			    strlen(THREAD_LINE));
 }
 
 /* Prints the stacks with most, the hottest last. They are sorted. */
-static void put_stacks(const struct stack_writer *w, const struct stack_functions *f, const struct measure *measure,
-		       const struct merged_texts *texts, size_t nr)
+static void put_stacks(const struct stack_writer *w, const struct stack_functions *f,
+		       const struct measure *measure, const struct merged_texts *texts, size_t nr)
 {
 	size_t top = w->top ? w->top : TEXT_TOP, shown = top < nr ? top : nr;
 	uint64_t sum = merged_texts_sum(texts), rest = sum;
@@ -269,16 +285,17 @@ static void put_stacks(const struct stack_writer *w, const struct stack_function
 
 		rest -= stack->value;
 		put_stack(w, f, stack, !w->top);
-		fprintf(w->out, "        %s, %.1f %% of all\n\n", measure_say(measure, stack->value).text,
-			percent_of(stack->value, sum));
+		fprintf(w->out, "        %s, %.1f %% of all\n\n",
+			measure_say(measure, stack->value).text, percent_of(stack->value, sum));
 	}
 	if (shown < nr)
-		fprintf(w->out, "not shown: %s, %.1f %% of all %s; --top=all shows all\n", counted(nr - shown, "stacks").text,
-			percent_of(rest, sum), measure->is_time ? "time" : measure_unit(measure));
+		fprintf(w->out, "not shown: %s, %.1f %% of all %s; --top=all shows all\n",
+			counted(nr - shown, "stacks").text, percent_of(rest, sum),
+			measure->is_time ? "time" : measure_unit(measure));
 }
 
-int stack_report_text(const struct stack_writer *w, const struct stack_summary *summary, const struct stack_entry *entries,
-		      size_t nr)
+int stack_report_text(const struct stack_writer *w, const struct stack_summary *summary,
+		      const struct stack_entry *entries, size_t nr)
 {
 	const struct measure *measure = summary->measure;
 	struct merged_texts *texts = merged_texts_new();

@@ -8,7 +8,7 @@
 struct time_of_day {
 	char text[32];
 };
-#define TIME_OF_DAY_SECONDS 8	/* bytes of the text without the fraction */
+#define TIME_OF_DAY_SECONDS 8 /* bytes of the text without the fraction */
 
 /* converts a time of CLOCK_MONOTONIC */
 struct time_of_day time_of_day(uint64_t monotonic_ns);

@@ -85,7 +85,8 @@ bool cli_close(FILE *file, const char *name)
 	if (!errno)
 		errno = write_error;
 	if (errno != EPIPE && !broken)
-		cli_warn("cannot write %s: %s", name, errno ? strerror(errno) : "an earlier write failed");
+		cli_warn("cannot write %s: %s", name,
+			 errno ? strerror(errno) : "an earlier write failed");
 	output_file_discard(file);
 	return false;
 }
@@ -104,7 +105,10 @@ static void finish(void)
 	cli_finish(stdout, "standard output");
 }
 
-/* of a message, with paths whose every byte is escaped: one write() for each, also beside other programs' */
+/*
+ * of a message, with paths whose every byte is escaped: one write() for each, also beside other
+ * programs'
+ */
 #define MESSAGE_BYTES 32768
 
 static bool ignored_children;
@@ -115,14 +119,14 @@ void cli_init(void)
 	int fd;
 
 	/*
-	 * If the caller closed one of the standard descriptors, none of our files may get its number. Output that is
-	 * closed is an error for who writes to it.
+	 * If the caller closed one of the standard descriptors, none of our files may get its
+	 * number. Output that is closed is an error for who writes to it.
 	 */
 	while ((fd = open("/dev/null", O_RDONLY)) >= 0 && fd <= STDERR_FILENO)
 		;
 	close(fd);
 	setvbuf(stderr, message, _IOLBF, sizeof(message));
-	ignored_children = signal(SIGCHLD, SIG_DFL) == SIG_IGN;	/* else they cannot be waited for */
+	ignored_children = signal(SIGCHLD, SIG_DFL) == SIG_IGN; /* else they cannot be waited for */
 	argp_err_exit_status = EXIT_USAGE;
 	atexit(finish);
 }
@@ -206,9 +210,8 @@ bool cli_parse_time(const char *text, uint64_t unit_ns, uint64_t *ns)
 	static const struct {
 		const char *name;
 		double ns;
-	} units[] = {
-		{ "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 }, { "m", 60e9 }, { "h", 3600e9 }
-	};
+	} units[] = { { "ns", 1 },  { "us", 1e3 }, { "ms", 1e6 },
+		      { "s", 1e9 }, { "m", 60e9 }, { "h", 3600e9 } };
 	double unit = unit_ns, value;
 	char *end;
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Messages on stderr, and the end of a tool: exit status 0 for done, 1 for failed, 2 for wrong usage. */
+/*
+ * Messages on stderr, and the end of a tool: exit status 0 for done, 1 for failed, 2 for wrong
+ * usage.
+ */
 #ifndef EHPERF_RUN_CLI_H
 #define EHPERF_RUN_CLI_H
 
@@ -16,16 +19,16 @@ enum { EXIT_USAGE = 2 };
 #endif
 
 /*
- * To be called first. Makes argp exit with EXIT_USAGE. At exit, checks standard output for errors, and removes an
- * unfinished output file.
+ * To be called first. Makes argp exit with EXIT_USAGE. At exit, checks standard output for errors,
+ * and removes an unfinished output file.
  */
 void cli_init(void);
 /* In a child that becomes another program: what cli_init() has changed is as it was. */
 void cli_restore_signals(void);
 
 /*
- * -h, --help, --usage and --version, for a tool's argp_children; to be used with ARGP_NO_HELP, because
- * argp's own --help has no -h.
+ * -h, --help, --usage and --version, for a tool's argp_children; to be used with ARGP_NO_HELP,
+ * because argp's own --help has no -h.
  */
 extern const struct argp cli_help_argp;
 
@@ -44,8 +47,9 @@ void cli_check(int error, const char *doing);
 void cli_flush(FILE *file);
 
 /*
- * Flushes the output, and closes it unless it is stdout or stderr. If writing failed, removes unfinished files, and returns false,
- * after a message (a full disk), or without one (a broken pipe).
+ * Flushes the output, and closes it unless it is stdout or stderr. If writing failed, removes
+ * unfinished files, and returns false, after a message (a full disk), or without one (a broken
+ * pipe).
  */
 bool cli_close(FILE *file, const char *name);
 /* cli_close(); if writing failed, exits with 1. */

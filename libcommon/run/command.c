@@ -29,8 +29,11 @@ bool command_find_user(const char *name, struct command_user *user)
 		found = getpwuid(uid);
 	if (found)
 		*user = (struct command_user){
-			.name = found->pw_name, .home = *found->pw_dir ? found->pw_dir : "/",
-			.shell = *found->pw_shell ? found->pw_shell : "/bin/sh", .uid = found->pw_uid, .gid = found->pw_gid,
+			.name = found->pw_name,
+			.home = *found->pw_dir ? found->pw_dir : "/",
+			.shell = *found->pw_shell ? found->pw_shell : "/bin/sh",
+			.uid = found->pw_uid,
+			.gid = found->pw_gid,
 		};
 	return found;
 }
@@ -55,8 +58,8 @@ static bool set_environment(const struct command_user *user)
 			*to++ = *from;
 	if (to)
 		*to = NULL;
-	return !setenv("HOME", user->home, 1) && !setenv("SHELL", user->shell, 1) && !setenv("USER", user->name, 1) &&
-	       !setenv("LOGNAME", user->name, 1);
+	return !setenv("HOME", user->home, 1) && !setenv("SHELL", user->shell, 1) &&
+	       !setenv("USER", user->name, 1) && !setenv("LOGNAME", user->name, 1);
 }
 
 /* An open directory lets the user in also where its path does not. */
@@ -73,9 +76,11 @@ static bool become_user(const struct command_user *user)
 	char *directory = getcwd(NULL, 0);
 
 	if (!set_environment(user) || initgroups(user->name, user->gid) ||
-	    setresgid(user->gid, user->gid, user->gid) || setresuid(user->uid, user->uid, user->uid))
+	    setresgid(user->gid, user->gid, user->gid) ||
+	    setresuid(user->uid, user->uid, user->uid))
 		return false;
-	child_drop_rights();	/* ambient capabilities outlive a change from one ordinary user to another */
+	/* ambient capabilities outlive a change from one ordinary user to another */
+	child_drop_rights();
 	return enter_directory(user, directory);
 }
 
@@ -85,7 +90,7 @@ static void become(char **argv, const struct command_user *user, int gate_fd, in
 	int error;
 
 	if (read(gate_fd, &byte, 1) != 1)
-		_exit(127);	/* the parent has exited */
+		_exit(127); /* the parent has exited */
 	cli_restore_signals();
 	bpf_load_restore_limits();
 	if (user)
@@ -128,10 +133,12 @@ int command_start(struct command *command, char **argv, const struct command_use
 	}
 	saved = command->child < 0 ? -errno : 0;
 	close(error[1]);
-	if (!saved && user && read(error[0], &command->pid, sizeof(command->pid)) != sizeof(command->pid))
+	if (!saved && user &&
+	    read(error[0], &command->pid, sizeof(command->pid)) != sizeof(command->pid))
 		saved = -ECHILD;
 	command->pidfd = saved ? -1 : (int)syscall(SYS_pidfd_open, command->child, 0);
-	command->own_pidfd = saved || !user ? command->pidfd : (int)syscall(SYS_pidfd_open, command->pid, 0);
+	command->own_pidfd =
+		saved || !user ? command->pidfd : (int)syscall(SYS_pidfd_open, command->pid, 0);
 	if (!saved && (command->pidfd < 0 || command->own_pidfd < 0)) {
 		saved = -errno;
 		kill(command->child, SIGKILL);
@@ -151,18 +158,20 @@ no_error_pipe:
 	return saved;
 }
 
-#define EXEC_MS 1000	/* why exec() has failed is told if it fails so soon */
+#define EXEC_MS 1000 /* why exec() has failed is told if it fails so soon */
 
 int command_release(struct command *command)
 {
-	struct pollfd fds[] = { { .fd = command->error_fd, .events = POLLIN }, { .fd = signals_fd(), .events = POLLIN } };
+	struct pollfd fds[] = { { .fd = command->error_fd, .events = POLLIN },
+				{ .fd = signals_fd(), .events = POLLIN } };
 	int error = 0;
 
 	if (write(command->gate_fd, "", 1) < 0)
 		error = errno;
 	close(command->gate_fd);
 	/* closed by exec; on a file system that hangs, the run goes on */
-	if (!error && (poll(fds, 2, EXEC_MS) <= 0 || !fds[0].revents || read(command->error_fd, &error, sizeof(error)) != sizeof(error)))
+	if (!error && (poll(fds, 2, EXEC_MS) <= 0 || !fds[0].revents ||
+		       read(command->error_fd, &error, sizeof(error)) != sizeof(error)))
 		error = 0;
 	close(command->error_fd);
 	return -error;

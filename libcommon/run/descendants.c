@@ -17,9 +17,9 @@
 #include "run/cli.h"
 #include "run/command.h"
 
-#define END_S		1	/* how long processes may take to end */
-#define LOOK_US		20000
-#define MAX_SAID	8	/* processes named in a message */
+#define END_S    1 /* how long processes may take to end */
+#define LOOK_US  20000
+#define MAX_SAID 8 /* processes named in a message */
 
 static bool is_alive(pid_t pid)
 {
@@ -47,7 +47,10 @@ size_t descendants_alive(const struct bpf_object *object, uint32_t **pids)
 	return alive;
 }
 
-/* Once one has ended, its number may be somebody else's: only what is still listed when the pidfd is open gets the signal. */
+/*
+ * Once one has ended, its number may be somebody else's: only what is still listed when the pidfd
+ * is open gets the signal.
+ */
 static void terminate(const struct bpf_object *object, pid_t pid)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -84,7 +87,7 @@ void descendants_say_left(const struct bpf_object *object)
 	for (size_t i = 0; i < nr && i < MAX_SAID; i++)
 		at += snprintf(said + at, sizeof(said) - at, "%s%" PRIu32, i ? ", " : "", pids[i]);
 	if (nr)
-		cli_warn("%s of the command still running after SIGTERM: %s%s", counted(nr, "processes").text, said,
-			 nr > MAX_SAID ? ", ..." : "");
+		cli_warn("%s of the command still running after SIGTERM: %s%s",
+			 counted(nr, "processes").text, said, nr > MAX_SAID ? ", ..." : "");
 	free(pids);
 }

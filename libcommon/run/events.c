@@ -24,12 +24,14 @@ static bool has_pmu(const char *name)
 	return !access(path, F_OK);
 }
 
-#define NO_KPROBES "this kernel has no kprobes: use one built with CONFIG_KPROBE_EVENTS, " \
-		   "or a tracepoint (-l 't:*')"
+#define NO_KPROBES                                                              \
+	"this kernel has no kprobes: use one built with CONFIG_KPROBE_EVENTS, " \
+	"or a tracepoint (-l 't:*')"
 
 /* ---- finding ---- */
 
-static struct events find(const char *text, struct events_search search, const struct task_filter *filter)
+static struct events find(const char *text, struct events_search search,
+			  const struct task_filter *filter)
 {
 	struct symbol_options symbols = SYMBOL_OPTIONS_DEFAULT;
 	struct events_problem *problem = calloc(1, sizeof(*problem));
@@ -45,7 +47,8 @@ static struct events find(const char *text, struct events_search search, const s
 	wrong = event_name_parse(name, text, search.list);
 	if (wrong)
 		cli_die(EXIT_USAGE, "not an event: '%s': %s", text, wrong);
-	if (name->kind == EVENT_KERNEL_FUNCTION && !has_pmu("kprobe"))	/* nor need it list its functions */
+	/* nor need it list its functions */
+	if (name->kind == EVENT_KERNEL_FUNCTION && !has_pmu("kprobe"))
 		cli_die(EXIT_FAILURE, "cannot attach to '%s': " NO_KPROBES, text);
 	search.symbols = &symbols;
 	search.pid = nr_pids ? pids[0] : 0;
@@ -68,14 +71,15 @@ static struct events find_some(const char *name, struct events_search search,
 	events = find(name, search, filter);
 
 	if (events.nr > MAX_EVENTS)
-		cli_die(EXIT_FAILURE, "'%s' matches %zu events, and the limit is %d: see -l '%s'", name, events.nr,
-			MAX_EVENTS, name);
+		cli_die(EXIT_FAILURE, "'%s' matches %zu events, and the limit is %d: see -l '%s'",
+			name, events.nr, MAX_EVENTS, name);
 	return events;
 }
 
 struct events events_named(const char *name, const struct task_filter *filter)
 {
-	struct events events = find_some(name, (struct events_search){ .kinds = EVENTS_ALL }, filter);
+	struct events events =
+		find_some(name, (struct events_search){ .kinds = EVENTS_ALL }, filter);
 
 	if (events.nr_left_out)
 		cli_warn("%s not probed: the kernel cannot probe their first instructions",
@@ -85,7 +89,8 @@ struct events events_named(const char *name, const struct task_filter *filter)
 
 struct events events_of_perf(const char *name, const struct task_filter *filter)
 {
-	struct events events = find_some(name, (struct events_search){ .kinds = EVENTS_OF_PERF }, filter);
+	struct events events =
+		find_some(name, (struct events_search){ .kinds = EVENTS_OF_PERF }, filter);
 
 	if (events.events[0].kind != EVENT_PERF)
 		cli_die(EXIT_USAGE, "-e takes perf's events: for '%s', use stackcount", name);
@@ -94,10 +99,16 @@ struct events events_of_perf(const char *name, const struct task_filter *filter)
 
 struct events events_that_return(const char *name, const struct task_filter *filter)
 {
-	struct events events = find_some(name, (struct events_search){ .kinds = EVENTS_FUNCTIONS, .returns = true }, filter);
+	struct events events =
+		find_some(name,
+			  (struct events_search){ .kinds = EVENTS_FUNCTIONS, .returns = true },
+			  filter);
 
-	if (events.events[0].kind != EVENT_USER_FUNCTION && events.events[0].kind != EVENT_KERNEL_FUNCTION)
-		cli_die(EXIT_USAGE, "not a function: '%s': use u:FILE:FUNCTION, or k:FUNCTION for the kernel", name);
+	if (events.events[0].kind != EVENT_USER_FUNCTION &&
+	    events.events[0].kind != EVENT_KERNEL_FUNCTION)
+		cli_die(EXIT_USAGE,
+			"not a function: '%s': use u:FILE:FUNCTION, or k:FUNCTION for the kernel",
+			name);
 	return events;
 }
 
@@ -132,14 +143,15 @@ static const char *explain_refusal(const struct event *event, int error)
 		return "kernel.ftrace_enabled is 0: run 'sysctl kernel.ftrace_enabled=1'";
 	if ((event->kind == EVENT_USER_FUNCTION || event->kind == EVENT_USDT) && !has_pmu("uprobe"))
 		return "this kernel has no uprobes: use one built with CONFIG_UPROBE_EVENTS";
-	if (event->kind != EVENT_PERF && event->kind != EVENT_TRACEPOINT && (error == -EACCES || error == -EPERM) &&
-	    !bpf_load_is_admin())
+	if (event->kind != EVENT_PERF && event->kind != EVENT_TRACEPOINT &&
+	    (error == -EACCES || error == -EPERM) && !bpf_load_is_admin())
 		return "the kernel lets only CAP_SYS_ADMIN probe functions: run as root";
 	if (event->kind == EVENT_KERNEL_FUNCTION && (error == -ENOENT || error == -EADDRNOTAVAIL))
 		return "the kernel has no such function, or has it inlined: see -l";
 	if (event->kind == EVENT_KERNEL_FUNCTION && error == -EINVAL)
 		return "the kernel allows no probe there: see -l for functions that can be probed";
-	if (event->kind == EVENT_PERF && (error == -ENOENT || error == -EOPNOTSUPP || error == -ENODEV) &&
+	if (event->kind == EVENT_PERF &&
+	    (error == -ENOENT || error == -EOPNOTSUPP || error == -ENODEV) &&
 	    !perf_encoding_is_software(&event->perf))
 		return "no hardware counter (PMU) has it: run on a machine that has one, have the hypervisor pass it through, "
 		       "or use cpu-clock";
@@ -163,8 +175,8 @@ static void check(int error, const struct event *event)
 /* ---- attaching ---- */
 
 /*
- * the processes whose user functions are probed, none twice; none at all: every process's. What will be forked cannot be probed
- * apart
+ * the processes whose user functions are probed, none twice; none at all: every process's. What
+ * will be forked cannot be probed apart
  */
 static pid_t *processes_of(const struct task_filter *filter, size_t *nr)
 {
@@ -186,13 +198,15 @@ static pid_t *processes_of(const struct task_filter *filter, size_t *nr)
 static void refuse_changed_file(const struct events *events)
 {
 	if (events_file_changed(events))
-		cli_die(EXIT_FAILURE, "'%s' was changed, renamed or linked while its functions were looked up: try again",
+		cli_die(EXIT_FAILURE,
+			"'%s' was changed, renamed or linked while its functions were looked up: try again",
 			events->events[0].path);
 }
 
 /* to all of a file's probes, which are those of these events */
-static void attach_user(struct links *links, struct bpf_program *program, const struct events *events,
-			const struct user_probe *probes, size_t nr, bool returns, const struct task_filter *filter)
+static void attach_user(struct links *links, struct bpf_program *program,
+			const struct events *events, const struct user_probe *probes, size_t nr,
+			bool returns, const struct task_filter *filter)
 {
 	const struct event *event = &events->events[0];
 	size_t nr_pids;
@@ -203,14 +217,16 @@ static void attach_user(struct links *links, struct bpf_program *program, const 
 	if (!nr_pids)
 		check(links_attach_user(links, program, events->fd, probes, nr, returns, 0), event);
 	for (size_t p = 0; p < nr_pids; p++)
-		check(links_attach_user(links, program, events->fd, probes, nr, returns, pids[p]), event);
+		check(links_attach_user(links, program, events->fd, probes, nr, returns, pids[p]),
+		      event);
 	refuse_changed_file(events);
 	free(pids);
 }
 
 static bool in_user_code(const struct events *events)
 {
-	return events->events[0].kind == EVENT_USER_FUNCTION || events->events[0].kind == EVENT_USDT;
+	return events->events[0].kind == EVENT_USER_FUNCTION ||
+	       events->events[0].kind == EVENT_USDT;
 }
 
 void events_attach(struct links *links, struct bpf_program *program, const struct events *events,
@@ -235,8 +251,8 @@ void events_attach(struct links *links, struct bpf_program *program, const struc
 	free(probes);
 }
 
-size_t events_attach_returns(struct links *links, const struct return_programs *programs, const struct events *events,
-			     const struct task_filter *filter)
+size_t events_attach_returns(struct links *links, const struct return_programs *programs,
+			     const struct events *events, const struct task_filter *filter)
 {
 	struct user_probe *exits, *returned = calloc(events->nr, sizeof(*returned));
 	size_t nr = 0, nr_exits = 0, nr_returned = 0;
@@ -255,7 +271,8 @@ size_t events_attach_returns(struct links *links, const struct return_programs *
 			for (size_t e = 0; e < event->exits.nr; e++)
 				exits[nr_exits++] = (struct user_probe){
 					.file_offset = event->exits.exits[e].file_offset,
-					.cookie = i | (event->exits.exits[e].shared ? EXIT_SHARED : 0),
+					.cookie = i |
+						  (event->exits.exits[e].shared ? EXIT_SHARED : 0),
 				};
 	}
 	attach_user(links, programs->at_exits, events, exits, nr_exits, false, filter);
@@ -276,7 +293,8 @@ static uint32_t take_changes(int fd)
 
 	while ((got = read(fd, bytes, sizeof(bytes))) > 0)
 		for (ssize_t at = 0; at < got;) {
-			const struct inotify_event *event = (const struct inotify_event *)(bytes + at);
+			const struct inotify_event *event =
+				(const struct inotify_event *)(bytes + at);
 
 			mask |= event->mask;
 			at += sizeof(*event) + event->len;
@@ -290,7 +308,8 @@ static bool is_replaced(const struct events *events)
 	struct stat here, there;
 
 	return !fstat(events->fd, &here) &&
-	       (stat(events->events[0].path, &there) || here.st_ino != there.st_ino || here.st_dev != there.st_dev);
+	       (stat(events->events[0].path, &there) || here.st_ino != there.st_ino ||
+		here.st_dev != there.st_dev);
 }
 
 static int look_at_file(void *arg)
@@ -301,19 +320,28 @@ static int look_at_file(void *arg)
 
 	if (changes & IN_MODIFY) {
 		links_detach(w->links);
-		cli_warn("'%s' is being written to: its probes would break it, so they were removed, and the run ends", path);
+		cli_warn(
+			"'%s' is being written to: its probes would break it, so they were removed, and the run ends",
+			path);
 		run_end(w->run);
 	} else if (changes && !w->replaced && is_replaced(w->events)) {
 		w->replaced = true;
-		cli_warn("'%s' was removed or replaced: programs that start from now on are not measured", path);
+		cli_warn(
+			"'%s' was removed or replaced: programs that start from now on are not measured",
+			path);
 	}
 	return 0;
 }
 
-void events_watch_file(struct events_watch *w, struct run *run, struct links *links, const struct events *events)
+void events_watch_file(struct events_watch *w, struct run *run, struct links *links,
+		       const struct events *events)
 {
 	const struct run_part part = {
-		.doing = "watch the probed file", .work = look_at_file, .arg = w, .fds = &w->fd, .nr_fds = 1,
+		.doing = "watch the probed file",
+		.work = look_at_file,
+		.arg = w,
+		.fds = &w->fd,
+		.nr_fds = 1,
 	};
 	char name[32];
 
@@ -321,8 +349,11 @@ void events_watch_file(struct events_watch *w, struct run *run, struct links *li
 		return;
 	*w = (struct events_watch){ run, links, events, inotify_init1(IN_NONBLOCK | IN_CLOEXEC) };
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", events->fd);
-	if (w->fd < 0 || inotify_add_watch(w->fd, name, IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF) < 0)
-		cli_warn("cannot see whether '%s' is written to: %s", events->events[0].path, strerror(errno));
+	if (w->fd < 0 ||
+	    inotify_add_watch(w->fd, name, IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF) <
+		    0)
+		cli_warn("cannot see whether '%s' is written to: %s", events->events[0].path,
+			 strerror(errno));
 	else
 		run_add(run, &part);
 	refuse_changed_file(events);
@@ -330,8 +361,9 @@ void events_watch_file(struct events_watch *w, struct run *run, struct links *li
 
 /* ---- perf's events ---- */
 
-struct perf_events events_attach_perf(struct bpf_program *program, const struct event *event, uint64_t period,
-				      uint64_t frequency, const struct cpu_set *wanted)
+struct perf_events events_attach_perf(struct bpf_program *program, const struct event *event,
+				      uint64_t period, uint64_t frequency,
+				      const struct cpu_set *wanted)
 {
 	struct cpu_set cpus = cpus_online(wanted);
 	struct perf_events opened;

@@ -15,7 +15,8 @@ static const struct argp_option options[] = {
 	{ "milliseconds", 'm', NULL, 0, "histograms in milliseconds", OF_OUTPUT },
 	{ "timestamp", 'T', NULL, 0, "print the time of day before each interval", OF_OUTPUT },
 	{ "json", 'j', NULL, 0, "JSON, one object per line", OF_OUTPUT },
-	{ "heatmap", OPTION_HEATMAP, NULL, 0, "a heat map with a column for each interval", OF_OUTPUT },
+	{ "heatmap", OPTION_HEATMAP, NULL, 0, "a heat map with a column for each interval",
+	  OF_OUTPUT },
 	{ "output", 'o', "FILE", 0, "write to FILE: .txt, .jsonl, .svg (heat map)", OF_OUTPUT },
 	{},
 };
@@ -26,10 +27,12 @@ static void parse_argument(struct argp_state *state, struct run_options *run, co
 		return;
 	if (!run->interval_ns) {
 		if (!cli_parse_time(arg, 1000000000, &run->interval_ns) || !run->interval_ns)
-			argp_failure(state, EXIT_USAGE, 0, "not an interval: '%s'; a command comes after --", arg);
+			argp_failure(state, EXIT_USAGE, 0,
+				     "not an interval: '%s'; a command comes after --", arg);
 	} else if (run->nr_intervals) {
 		argp_failure(state, EXIT_USAGE, 0,
-			     "one interval and one count only, and a command comes after --: '%s'", arg);
+			     "one interval and one count only, and a command comes after --: '%s'",
+			     arg);
 	} else if (!cli_parse_number(arg, 1, UINT32_MAX, &run->nr_intervals)) {
 		argp_failure(state, EXIT_USAGE, 0, "not a count of intervals: '%s'", arg);
 	}
@@ -65,9 +68,12 @@ static void check_all(struct argp_state *state, struct histogram_options *o)
 		argp_failure(state, EXIT_USAGE, 0,
 			     "a heat map has no JSON: -j and --heatmap exclude each other");
 	if (o->svg && o->slow_ns)
-		argp_failure(state, EXIT_USAGE, 0, "--slow prints lines, which a picture has no room for: use .txt or .jsonl");
+		argp_failure(
+			state, EXIT_USAGE, 0,
+			"--slow prints lines, which a picture has no room for: use .txt or .jsonl");
 	if (o->heatmap && o->stacks && !o->slow_ns)
-		argp_failure(state, EXIT_USAGE, 0, "a heat map has no stacks: leave out %s", o->stacks);
+		argp_failure(state, EXIT_USAGE, 0, "a heat map has no stacks: leave out %s",
+			     o->stacks);
 	if (o->heatmap && !o->run.interval_ns)
 		o->run.interval_ns = 1000000000;
 }
@@ -122,8 +128,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-void histogram_options_parse(struct histogram_options *o, const struct argp *tool, void *tool_options,
-			     int argc, char **argv)
+void histogram_options_parse(struct histogram_options *o, const struct argp *tool,
+			     void *tool_options, int argc, char **argv)
 {
 	static const struct argp shared = { .options = options, .parser = parse };
 

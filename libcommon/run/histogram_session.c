@@ -21,8 +21,8 @@
 #include "run/kernel.h"
 #include "run/stack_session.h"
 
-#define NR_STACKS	5	/* shown for a series */
-#define PLAIN_WIDTH	80	/* of output that is not a terminal */
+#define NR_STACKS   5  /* shown for a series */
+#define PLAIN_WIDTH 80 /* of output that is not a terminal */
 
 /* does it include bpf/processes.bpf.h, and have a stack session that follows processes? */
 static bool has_stacks(const struct bpf_object *object)
@@ -85,7 +85,7 @@ static int print_heatmaps(struct histogram_session *h)
 	bool terminal = isatty(fileno(out));
 	struct winsize size = {};
 
-	for (size_t i = 0; i <= REST_SERIES; i++)	/* extend all to the length of the run */
+	for (size_t i = 0; i <= REST_SERIES; i++) /* extend all to the length of the run */
 		if (h->heatmaps[i] && heatmap_add(h->heatmaps[i], h->intervals - 1, NULL))
 			return -ENOMEM;
 	if (h->options->svg) {
@@ -110,8 +110,10 @@ static void print_series_json(struct histogram_session *h, const struct series_r
 	json_object_object_add(object, "type", json_object_new_string("histogram"));
 	json_object_object_add(object, "interval", json_number(h->intervals));
 	if (h->options->timestamps)
-		json_object_object_add(object, "time", json_object_new_string(time_of_day(clock_ns()).text));
-	json_object_object_add(object, "key", series->key ? h->tool->json(series->key) : json_rest());
+		json_object_object_add(object, "time",
+				       json_object_new_string(time_of_day(clock_ns()).text));
+	json_object_object_add(object, "key",
+			       series->key ? h->tool->json(series->key) : json_rest());
 	series_report_json(report, series, object);
 	json_print(h->run->out, object);
 }
@@ -138,7 +140,7 @@ static int take_stacks(struct histogram_session *h, struct series_report *report
 					 &report->nr_entries);
 
 	report->entries = error ? NULL : entries;
-	if (!error && !h->over && !h->options->heatmap)	/* else nothing is named */
+	if (!error && !h->over && !h->options->heatmap) /* else nothing is named */
 		error = namer_learn(h->stacks->namer, entries, report->nr_entries);
 	if (!error)
 		stack_session_place(h->stacks, placed, entries, report->nr_entries);
@@ -181,7 +183,8 @@ static int print_interval(struct histogram_session *h)
 		error = show_interval(h, &report, series, nr);
 	placed_stacks_free(&placed);
 	if (h->stacks) {
-		stack_store_forget(h->stacks->store, false);	/* calls that have not returned yet name stacks */
+		/* calls that have not returned yet name stacks */
+		stack_store_forget(h->stacks->store, false);
 		namer_forget(h->stacks->namer);
 	}
 	return error;
@@ -195,7 +198,7 @@ static int interval(void *arg, bool last)
 	if (last && h->tool->stop)
 		h->tool->stop(h->tool->arg);
 	error = print_interval(h);
-	if (!h->options->heatmap)	/* which is printed at the end */
+	if (!h->options->heatmap) /* which is printed at the end */
 		run_flush_output(h->run);
 	h->over = last;
 	return error;
@@ -213,12 +216,16 @@ static void open_own_run(struct histogram_session *h, struct bpf_object *object)
 	h->own_run.object = object;
 	task_filter_list(object, &o->tasks);
 	if (o->command || o->tasks.children) {
-		kernel_check(links_attach_named(&h->followers, object, "command_executes"), "follow the processes");
-		kernel_check(links_attach_named(&h->followers, object, "process_forked"), "follow the processes");
+		kernel_check(links_attach_named(&h->followers, object, "command_executes"),
+			     "follow the processes");
+		kernel_check(links_attach_named(&h->followers, object, "process_forked"),
+			     "follow the processes");
 	}
 	if (o->command || o->tasks.pids.nr || o->tasks.tids.nr) {
-		kernel_check(links_attach_named(&h->followers, object, "thread_exiting"), "follow the processes");
-		kernel_check(links_attach_named(&h->followers, object, "process_ended"), "follow the processes");
+		kernel_check(links_attach_named(&h->followers, object, "thread_exiting"),
+			     "follow the processes");
+		kernel_check(links_attach_named(&h->followers, object, "process_ended"),
+			     "follow the processes");
 	}
 	run_get_ready(&h->own_run);
 	if (o->command)
@@ -229,7 +236,9 @@ void histogram_session_open(struct histogram_session *h, struct stack_session *s
 			    struct bpf_object *object, const struct histogram_options *options,
 			    const struct histogram_tool *tool)
 {
-	*h = (struct histogram_session){ .object = object, .options = options, .tool = tool, .stacks = stacks };
+	*h = (struct histogram_session){
+		.object = object, .options = options, .tool = tool, .stacks = stacks
+	};
 	if (stacks) {
 		h->run = &stacks->run;
 		h->writer = stack_session_writer(stacks);
@@ -239,9 +248,10 @@ void histogram_session_open(struct histogram_session *h, struct stack_session *s
 		h->run = &h->own_run;
 		h->writer.out = h->run->out;
 	}
-	cli_check(bpf_histograms_new(&h->histograms, object, options->unit), "set up the histograms");
-	run_add(h->run,
-		&(struct run_part){ .doing = "gather the histograms", .interval = interval, .arg = h });
+	cli_check(bpf_histograms_new(&h->histograms, object, options->unit),
+		  "set up the histograms");
+	run_add(h->run, &(struct run_part){
+				.doing = "gather the histograms", .interval = interval, .arg = h });
 }
 
 void histogram_session_finish(struct histogram_session *h)
@@ -249,12 +259,14 @@ void histogram_session_finish(struct histogram_session *h)
 	cli_check(print_interval(h), "read the results");
 }
 
-static void print_summary_json(const struct histogram_session *h, const struct loss *losses, size_t nr_losses)
+static void print_summary_json(const struct histogram_session *h, const struct loss *losses,
+			       size_t nr_losses)
 {
 	struct json_object *object = json_object_new_object();
 
 	json_object_object_add(object, "type", json_object_new_string("summary"));
-	json_object_object_add(object, "tool", json_object_new_string(program_invocation_short_name));
+	json_object_object_add(object, "tool",
+			       json_object_new_string(program_invocation_short_name));
 	json_object_object_add(object, "seconds", json_object_new_double(h->run->seconds));
 	json_object_object_add(object, "intervals", json_number(h->intervals));
 	json_object_object_add(object, h->tool->counted, json_number(h->count));
@@ -264,7 +276,8 @@ static void print_summary_json(const struct histogram_session *h, const struct l
 	json_print(h->run->out, object);
 }
 
-void histogram_session_report(struct histogram_session *h, const struct loss *losses, size_t nr_losses)
+void histogram_session_report(struct histogram_session *h, const struct loss *losses,
+			      size_t nr_losses)
 {
 	const char *what = h->tool->named ? h->tool->named : h->tool->counted;
 
@@ -274,7 +287,8 @@ void histogram_session_report(struct histogram_session *h, const struct loss *lo
 		print_summary_json(h, losses, nr_losses);
 	cli_flush(h->run->out);
 	if (h->tool->errors)
-		cli_warn("%s in %.1f s, %" PRIu64 " of them failed", counted(h->count, what).text, h->run->seconds, h->errors);
+		cli_warn("%s in %.1f s, %" PRIu64 " of them failed", counted(h->count, what).text,
+			 h->run->seconds, h->errors);
 	else
 		cli_warn("%s in %.1f s", counted(h->count, what).text, h->run->seconds);
 	run_say_losses(losses, nr_losses, h->count);
@@ -287,7 +301,7 @@ int histogram_session_close(struct histogram_session *h)
 {
 	int status = 0;
 
-	if (!h->stacks && h->options->run.verbose)	/* a stack session says it itself */
+	if (!h->stacks && h->options->run.verbose) /* a stack session says it itself */
 		kernel_say_verified(h->object);
 	for (size_t i = 0; i <= REST_SERIES; i++) {
 		if (h->heatmaps[i])

@@ -39,7 +39,8 @@ void kernel_refused_open(void)
 void kernel_loaded(const struct bpf_object_skeleton *skeleton, int error)
 {
 	kernel_check(error, "load the BPF programs");
-	kernel_check(object_has_variables(skeleton) ? 0 : -ENOMEM, "map the BPF programs' variables");
+	kernel_check(object_has_variables(skeleton) ? 0 : -ENOMEM,
+		     "map the BPF programs' variables");
 }
 
 void kernel_attach_list(struct links *links, const char *to, struct bpf_program *const programs[])
@@ -54,8 +55,10 @@ void kernel_attach_list(struct links *links, const char *to, struct bpf_program 
 struct loss kernel_missed(const struct links *links)
 {
 	return (struct loss){
-		"lost_unseen", links_missed(links),
-		"events lost by the kernel on the whole machine: a BPF program was already running on that CPU", .lost = true,
+		"lost_unseen",
+		links_missed(links),
+		"events lost by the kernel on the whole machine: a BPF program was already running on that CPU",
+		.lost = true,
 		.of_machine = true,
 	};
 }

@@ -21,9 +21,10 @@ error_t off_cpu_parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPTION_STATE:
 		if (!thread_states_parse(arg, &o->states))
-			argp_failure(state, EXIT_USAGE, 0,
-				     "not states (letters of RSDTtPI, or a mask of the kernel's bits): '%s'",
-				     arg);
+			argp_failure(
+				state, EXIT_USAGE, 0,
+				"not states (letters of RSDTtPI, or a mask of the kernel's bits): '%s'",
+				arg);
 		break;
 	case OPTION_IDLE:
 		o->stacks.idle = true;
@@ -32,7 +33,8 @@ error_t off_cpu_parse(int key, char *arg, struct argp_state *state)
 		if (o->min_ns > o->max_ns)
 			argp_failure(state, EXIT_USAGE, 0, "-m is more than -M");
 		/* else each report has the values of all open periods that count */
-		o->stacks.wanted.later = o->min_ns || o->max_ns != UINT64_MAX || o->part == OFF_CPU_WAITING;
+		o->stacks.wanted.later =
+			o->min_ns || o->max_ns != UINT64_MAX || o->part == OFF_CPU_WAITING;
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -40,17 +42,22 @@ error_t off_cpu_parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-/* A kernel thread that sleeps has nothing to do, and who is idle waits for nothing: only who asks for them wants to see that. */
+/*
+ * A kernel thread that sleeps has nothing to do, and who is idle waits for nothing: only who asks
+ * for them wants to see that.
+ */
 static void set_states(struct bpf_object *object, const struct off_cpu_options *o)
 {
 	const struct task_filter *tasks = &o->stacks.run.tasks;
 	bool all = tasks->only_kernel_threads || tasks->pids.nr || tasks->tids.nr || tasks->comm ||
-		   o->part == OFF_CPU_WAITING;	/* for a CPU they all wait */
-	uint32_t idle = 1U << THREAD_IDLE, user = all ? ~0U : ~idle, kernel = all ? ~0U : ~(idle | 1U << THREAD_SLEEPING);
+		   o->part == OFF_CPU_WAITING; /* for a CPU they all wait */
+	uint32_t idle = 1U << THREAD_IDLE, user = all ? ~0U : ~idle,
+		 kernel = all ? ~0U : ~(idle | 1U << THREAD_SLEEPING);
 
 	if (o->states)
 		user = kernel = o->states;
-	if (o->part == OFF_CPU_BLOCKED) {	/* who waits for a CPU is not blocked: no stack is needed */
+	/* who waits for a CPU is not blocked: no stack is needed */
+	if (o->part == OFF_CPU_BLOCKED) {
 		user &= ~(1U << THREAD_RUNNABLE);
 		kernel &= ~(1U << THREAD_RUNNABLE);
 	}
@@ -63,7 +70,8 @@ void off_cpu_run_configure(struct bpf_object *object, const struct off_cpu_optio
 	bool blocked = o->part != OFF_CPU_WAITING, waiting = o->part != OFF_CPU_BLOCKED;
 
 	if (!waiting && o->states == 1U << THREAD_RUNNABLE)
-		cli_die(EXIT_USAGE, "--time=blocked leaves nothing of --state=R: threads in state R wait to run, and are not blocked");
+		cli_die(EXIT_USAGE,
+			"--time=blocked leaves nothing of --state=R: threads in state R wait to run, and are not blocked");
 	kernel_set(object, "min_ns", &o->min_ns, sizeof(o->min_ns));
 	kernel_set(object, "max_ns", &o->max_ns, sizeof(o->max_ns));
 	set_states(object, o);
@@ -75,8 +83,10 @@ void off_cpu_run_configure(struct bpf_object *object, const struct off_cpu_optio
 /* New threads first: those that exist already get their storages later, in off_cpu_begin(). */
 static void attach(struct links *links, struct bpf_object *object)
 {
-	static const char *const programs[] = { "thread_begins", "command_begins", "thread_starts", "thread_waking", "thread_wakes",
-						"thread_switches" };
+	static const char *const programs[] = {
+		"thread_begins", "command_begins", "thread_starts",
+		"thread_waking", "thread_wakes",   "thread_switches"
+	};
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
 		if (object_has_program(object, programs[i]))
@@ -88,7 +98,8 @@ static void show_walk(const struct kernel_start *start, const char *whose)
 {
 	bool trusted = start->trusted && start->walks != UINT32_MAX;
 
-	cli_warn("%skernel stacks: %s", whose, trusted ? "by the kernel's tables" : "by bpf_get_stack()");
+	cli_warn("%skernel stacks: %s", whose,
+		 trusted ? "by the kernel's tables" : "by bpf_get_stack()");
 }
 
 static void show_walks(struct bpf_object *object)
@@ -127,8 +138,9 @@ struct loss off_cpu_missed(const struct stack_session *session, const struct lin
 	struct loss missed = kernel_missed(links);
 
 	missed.count += stack_session_stats(session).returns_missed;
-	missed.what = "scheduler events lost by the kernel on the whole machine: it did not report them, or a BPF program was "
-		      "already running on that CPU";
+	missed.what =
+		"scheduler events lost by the kernel on the whole machine: it did not report them, or a BPF program was "
+		"already running on that CPU";
 	return missed;
 }
 
@@ -151,15 +163,19 @@ int off_cpu_run(struct bpf_object *object, const struct off_cpu_options *o)
 	kernel_check(off_cpu_find_kernel(object), "find the kernel's tables");
 	attach(&links, object);
 	run_counts_from_now(&session.run);
-	cli_check(off_cpu_begin(object, o->stacks.run.command, &begun), "list the threads that are off the CPU");
-	cli_check(off_cpu_take_stacks(&begun, object, session.store, session.foreign, session.unwinder),
+	cli_check(off_cpu_begin(object, o->stacks.run.command, &begun),
+		  "list the threads that are off the CPU");
+	cli_check(off_cpu_take_stacks(&begun, object, session.store, session.foreign,
+				      session.unwinder),
 		  "take the stacks of the threads that are off the CPU");
 	run_doing(&session.run, "Measuring time off the CPU");
 	add_filters(session.run.filters, o);
-	run_add(&session.run, &(struct run_part){
-		.doing = "list the threads that are off the CPU", .interval = take_open, .arg = &session });
+	run_add(&session.run, &(struct run_part){ .doing = "list the threads that are off the CPU",
+						  .interval = take_open,
+						  .arg = &session });
 	stack_session_measure(&session, &o->stacks, &off_cpu_measures[o->part]);
-	cli_check(off_cpu_end(object, session.store), "list the threads that are still off the CPU");
+	cli_check(off_cpu_end(object, session.store),
+		  "list the threads that are still off the CPU");
 	run_counted_until_now(&session.run);
 	missed = off_cpu_missed(&session, &links);
 	links_detach(&links);

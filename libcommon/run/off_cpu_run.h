@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Shared by tools that sum up off-CPU periods (bpf/off_cpu_sums.bpf.h): the options that select periods, and the run from its
- * start to its report.
+ * Shared by tools that sum up off-CPU periods (bpf/off_cpu_sums.bpf.h): the options that select
+ * periods, and the run from its start to its report.
  */
 #ifndef EHPERF_RUN_OFF_CPU_RUN_H
 #define EHPERF_RUN_OFF_CPU_RUN_H
@@ -20,26 +20,37 @@ struct stack_session;
 struct off_cpu_options {
 	struct stack_options stacks;
 	uint64_t min_ns, max_ns;
-	uint32_t states;	/* 1 << enum thread_state; 0: all states that are waits */
+	uint32_t states; /* 1 << enum thread_state; 0: all states that are waits */
 	enum off_cpu_part part;
 };
 
-#define OFF_CPU_OPTIONS_DEFAULT \
-	{ .stacks = STACK_OPTIONS_DEFAULT, .max_ns = UINT64_MAX, .part = OFF_CPU_ALL }
+#define OFF_CPU_OPTIONS_DEFAULT                                                            \
+	{                                                                                  \
+		.stacks = STACK_OPTIONS_DEFAULT, .max_ns = UINT64_MAX, .part = OFF_CPU_ALL \
+	}
 
 /*
- * rows of a tool's option table, and their parser, as argp has it: state->input is a struct off_cpu_options
+ * rows of a tool's option table, and their parser, as argp has it: state->input is a struct
+ * off_cpu_options
  */
 enum { OPTION_STATE = 0x200, OPTION_TIME, OPTION_IDLE };
-#define OFF_CPU_OPTION_ROWS \
-	{ "min-time", 'm', "TIME", 0, \
-	  "only periods this long or longer: 10ms, 50 (us)", OF_MEASURE }, \
-	{ "min-block-time", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, OF_MEASURE }, \
-	{ "max-time", 'M', "TIME", 0, "only periods this long or shorter", OF_MEASURE }, \
-	{ "max-block-time", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, OF_MEASURE }, \
-	{ "state", OPTION_STATE, "STATES", 0, \
-	  "only waits in these states: RSDTtPI, or a mask", OF_MEASURE }, \
-	{ "idle", OPTION_IDLE, NULL, 0, "show idle threads' waits, too", OF_OUTPUT }
+#define OFF_CPU_OPTION_ROWS                                                                      \
+	{                                                                                        \
+		"min-time", 'm', "TIME", 0, "only periods this long or longer: 10ms, 50 (us)",   \
+		OF_MEASURE                                                                       \
+	},                                                                                       \
+		{ "min-block-time", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, OF_MEASURE },   \
+		{ "max-time", 'M', "TIME", 0, "only periods this long or shorter", OF_MEASURE }, \
+		{ "max-block-time", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, OF_MEASURE },   \
+		{ "state",                                                                       \
+		  OPTION_STATE,                                                                  \
+		  "STATES",                                                                      \
+		  0,                                                                             \
+		  "only waits in these states: RSDTtPI, or a mask",                              \
+		  OF_MEASURE },                                                                  \
+	{                                                                                        \
+		"idle", OPTION_IDLE, NULL, 0, "show idle threads' waits, too", OF_OUTPUT         \
+	}
 error_t off_cpu_parse(int key, char *arg, struct argp_state *state);
 
 /* Writes the options into an opened object. */

@@ -14,14 +14,14 @@
 #include "run/cli.h"
 #include "run/signals.h"
 
-#define RANDOM		".XXXXXX"
-#define UNFINISHED	".part"
-#define READER_MS	50	/* between two looks whether a FIFO has a reader */
+#define RANDOM     ".XXXXXX"
+#define UNFINISHED ".part"
+#define READER_MS  50 /* between two looks whether a FIFO has a reader */
 
 static struct output_file {
 	const FILE *file;
 	char name[PATH_MAX];
-	char unfinished[PATH_MAX + sizeof(RANDOM UNFINISHED)];	/* empty: the file has its name */
+	char unfinished[PATH_MAX + sizeof(RANDOM UNFINISHED)]; /* empty: the file has its name */
 } files[MAX_OUTPUT_FILES];
 
 /* a place for another file: a place whose file has its name is free */
@@ -47,7 +47,7 @@ static FILE *stream_of(struct output_file *f, int fd)
 	if (!file)
 		cli_die(EXIT_FAILURE, "cannot open '%s': %s", f->name, strerror(errno));
 	for (size_t i = 0; i < MAX_OUTPUT_FILES; i++)
-		if (files[i].file == file)	/* one that was closed */
+		if (files[i].file == file) /* one that was closed */
 			files[i].file = NULL;
 	f->file = file;
 	return file;
@@ -65,11 +65,15 @@ FILE *output_file_new(const char *name, mode_t mode)
 	if (fd < 0)
 		*f->unfinished = 0;
 	else if (fchmod(fd, mode & ~mask))
-		cli_die(EXIT_FAILURE, "cannot set the mode of '%s': %s", f->unfinished, strerror(errno));
+		cli_die(EXIT_FAILURE, "cannot set the mode of '%s': %s", f->unfinished,
+			strerror(errno));
 	return stream_of(f, fd);
 }
 
-/* Another user's FIFO would make the tool wait; a file with a second name may be another user's file that is linked here. */
+/*
+ * Another user's FIFO would make the tool wait; a file with a second name may be another user's
+ * file that is linked here.
+ */
 static bool is_written_in_place(const struct stat *file)
 {
 	return file->st_nlink == 1 &&
@@ -83,8 +87,10 @@ static int open_in_place(const char *name, bool fifo, uint64_t patience_ns)
 	int fd;
 
 	/* without O_NONBLOCK, it would wait for a FIFO's reader, or for a modem, without an end */
-	while ((fd = open(name, O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)) < 0 && errno == ENXIO && fifo)
-		if (poll(&signal, 1, READER_MS) > 0 || (patience_ns && clock_ns() - began >= patience_ns))
+	while ((fd = open(name, O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)) < 0 &&
+	       errno == ENXIO && fifo)
+		if (poll(&signal, 1, READER_MS) > 0 ||
+		    (patience_ns && clock_ns() - began >= patience_ns))
 			cli_die(EXIT_FAILURE, "cannot write to '%s': no process reads it", name);
 	return fd;
 }
@@ -98,9 +104,12 @@ FILE *output_file_open(const char *name, mode_t mode, uint64_t patience_ns)
 	if (lstat(name, &file) || S_ISREG(file.st_mode) || S_ISLNK(file.st_mode))
 		return output_file_new(name, mode);
 	f = place_for(name);
-	fd = is_written_in_place(&file) ? open_in_place(name, S_ISFIFO(file.st_mode), patience_ns) : -1;
-	if (!is_written_in_place(&file) || (fd >= 0 && (fstat(fd, &file) || !is_written_in_place(&file))))
-		cli_die(EXIT_FAILURE, "cannot write to '%s': it is not a regular file, a character device or a FIFO of your own",
+	fd = is_written_in_place(&file) ? open_in_place(name, S_ISFIFO(file.st_mode), patience_ns)
+					: -1;
+	if (!is_written_in_place(&file) ||
+	    (fd >= 0 && (fstat(fd, &file) || !is_written_in_place(&file))))
+		cli_die(EXIT_FAILURE,
+			"cannot write to '%s': it is not a regular file, a character device or a FIFO of your own",
 			name);
 	if (fd >= 0)
 		fcntl(fd, F_SETFL, O_WRONLY);
@@ -128,9 +137,10 @@ bool output_file_publish(const FILE *file)
 	bool published = !f || !*f->unfinished || !rename(f->unfinished, f->name);
 
 	if (!published)
-		cli_warn("the report stays in '%s': it cannot be renamed to '%s': %s", f->unfinished, f->name, strerror(errno));
+		cli_warn("the report stays in '%s': it cannot be renamed to '%s': %s",
+			 f->unfinished, f->name, strerror(errno));
 	if (f)
-		*f->unfinished = 0;	/* so that it is not removed */
+		*f->unfinished = 0; /* so that it is not removed */
 	return published;
 }
 

@@ -17,9 +17,13 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* a shell's fg sends no signal to a job that runs: how often the relay looks whether it is in the foreground by now */
-#define LOOK_MS		200
-#define MAX_LEFT	(1 << 17)	/* bytes that are shown after the command's end: more than a pseudo-terminal holds */
+/*
+ * a shell's fg sends no signal to a job that runs: how often the relay looks whether it is in the
+ * foreground by now
+ */
+#define LOOK_MS 200
+/* bytes that are shown after the command's end: more than a pseudo-terminal holds */
+#define MAX_LEFT (1 << 17)
 
 /* what has been read at one end, and not yet written at the other */
 struct flow {
@@ -29,12 +33,13 @@ struct flow {
 
 struct relay {
 	pid_t command;
-	int tool_fd;			/* a pidfd: readable when the tool has ended */
-	int terminal, master;		/* terminal: the caller's; -1 once it has hung up */
+	int tool_fd;          /* a pidfd: readable when the tool has ended */
+	int terminal, master; /* terminal: the caller's; -1 once it has hung up */
 	int signals;
-	int news;			/* from the monitor and the command: its pid, then numbers of signals */
-	bool wanted;			/* the command wants to read */
-	bool typing;			/* what is typed is for the command: the terminal's mode is `raw`, and else `before` */
+	int news;    /* from the monitor and the command: its pid, then numbers of signals */
+	bool wanted; /* the command wants to read */
+	/* what is typed is for the command: the terminal's mode is `raw`, and else `before` */
+	bool typing;
 	struct termios before, raw;
 	struct flow typed, shown;
 };
@@ -45,7 +50,7 @@ static int news_fd = -1;
 static void send_news(int number)
 {
 	if (write(news_fd, &number, sizeof(number)) < 0)
-		_exit(127);	/* the relay has ended */
+		_exit(127); /* the relay has ended */
 }
 
 /* ---- the relay ---- */
@@ -54,12 +59,13 @@ static bool in_foreground(const struct relay *r)
 {
 	pid_t group = tcgetpgrp(r->terminal);
 
-	return group == getpgrp() || (group < 0 && errno == ENOTTY);	/* a terminal without job control */
+	/* a terminal without job control */
+	return group == getpgrp() || (group < 0 && errno == ENOTTY);
 }
 
 static void leave_terminal(struct relay *r)
 {
-	if (r->typing && in_foreground(r))	/* else another process has set its mode by now */
+	if (r->typing && in_foreground(r)) /* else another process has set its mode by now */
 		tcsetattr(r->terminal, TCSADRAIN, &r->before);
 	r->typing = false;
 }
@@ -99,7 +105,10 @@ static void take_terminal(struct relay *r)
 	r->typing = !tcsetattr(r->terminal, TCSADRAIN, &r->raw);
 }
 
-/* Stops the whole group, as the terminal does, and the relay with it. Where there is no shell, nobody is stopped. */
+/*
+ * Stops the whole group, as the terminal does, and the relay with it. Where there is no shell,
+ * nobody is stopped.
+ */
 static void stop(struct relay *r, int signal)
 {
 	sigset_t one;
@@ -108,7 +117,7 @@ static void stop(struct relay *r, int signal)
 	sigemptyset(&one);
 	sigaddset(&one, signal);
 	kill(0, signal);
-	sigprocmask(SIG_UNBLOCK, &one, NULL);	/* here it is stopped */
+	sigprocmask(SIG_UNBLOCK, &one, NULL); /* here it is stopped */
 	sigprocmask(SIG_BLOCK, &one, NULL);
 	take_terminal(r);
 }
@@ -143,7 +152,7 @@ static void take_signal(struct relay *r)
 	if (signal.ssi_signo != SIGTSTP)
 		take_terminal(r);
 	else if (r->command)
-		kill(-r->command, SIGTSTP);	/* when it has stopped, so does the relay */
+		kill(-r->command, SIGTSTP); /* when it has stopped, so does the relay */
 }
 
 /* Would a terminal that they share have sent SIGINT to the tool, too, for one of these bytes? */
@@ -151,7 +160,8 @@ static bool interrupts_tool(const struct relay *r, const struct flow *typed)
 {
 	struct termios mode;
 
-	return !tcgetattr(r->master, &mode) && mode.c_lflag & ISIG && tcgetpgrp(r->master) == r->command &&
+	return !tcgetattr(r->master, &mode) && mode.c_lflag & ISIG &&
+	       tcgetpgrp(r->master) == r->command &&
 	       memchr(typed->bytes, mode.c_cc[VINTR], typed->nr);
 }
 
@@ -160,7 +170,8 @@ static void put(int fd, struct flow *flow)
 	ssize_t done = flow->nr ? write(fd, flow->bytes, flow->nr) : 0;
 
 	if (done < 0)
-		done = errno == EAGAIN || errno == EINTR ? 0 : flow->nr;	/* nobody takes it any more */
+		/* nobody takes it any more */
+		done = errno == EAGAIN || errno == EINTR ? 0 : flow->nr;
 	flow->nr -= done;
 	memmove(flow->bytes, flow->bytes + done, flow->nr);
 }
@@ -173,7 +184,10 @@ static bool get(int fd, struct flow *flow)
 	return nr > 0 || (nr < 0 && errno == EAGAIN);
 }
 
-/* Reads what the command shows, without the carriage returns that its terminal has added and the caller's adds. */
+/*
+ * Reads what the command shows, without the carriage returns that its terminal has added and the
+ * caller's adds.
+ */
 static bool get_shown(struct relay *r)
 {
 	size_t kept = 0;
@@ -184,7 +198,8 @@ static bool get_shown(struct relay *r)
 	if (!ends_lines(r->master) || !ends_lines(r->terminal))
 		return ok;
 	for (size_t i = 0; i < r->shown.nr; i++)
-		if (r->shown.bytes[i] != '\r' || i + 1 == r->shown.nr || r->shown.bytes[i + 1] != '\n')
+		if (r->shown.bytes[i] != '\r' || i + 1 == r->shown.nr ||
+		    r->shown.bytes[i + 1] != '\n')
 			r->shown.bytes[kept++] = r->shown.bytes[i];
 	r->shown.nr = kept;
 	return ok;
@@ -193,7 +208,7 @@ static bool get_shown(struct relay *r)
 static void take_typed(struct relay *r)
 {
 	if (!get(r->terminal, &r->typed))
-		r->typing = false;	/* in the background by now */
+		r->typing = false; /* in the background by now */
 	else if (interrupts_tool(r, &r->typed))
 		syscall(SYS_pidfd_send_signal, r->tool_fd, SIGINT, NULL, 0);
 }
@@ -207,8 +222,11 @@ static void relay(struct relay *r)
 		fds[TOOL] = (struct pollfd){ r->tool_fd, POLLIN };
 		fds[NEWS] = (struct pollfd){ r->news, POLLIN };
 		fds[SIGNALS] = (struct pollfd){ r->signals, POLLIN };
-		fds[TERMINAL] = (struct pollfd){ r->terminal, (r->typing && !r->typed.nr ? POLLIN : 0) | (r->shown.nr ? POLLOUT : 0) };
-		fds[MASTER] = (struct pollfd){ r->master, (r->shown.nr ? 0 : POLLIN) | (r->typed.nr ? POLLOUT : 0) };
+		fds[TERMINAL] =
+			(struct pollfd){ r->terminal, (r->typing && !r->typed.nr ? POLLIN : 0) |
+							      (r->shown.nr ? POLLOUT : 0) };
+		fds[MASTER] = (struct pollfd){ r->master, (r->shown.nr ? 0 : POLLIN) |
+								  (r->typed.nr ? POLLOUT : 0) };
 		if (!poll(fds, NR, r->wanted && !r->typing && r->terminal >= 0 ? LOOK_MS : -1))
 			take_terminal(r);
 		if (fds[SIGNALS].revents)
@@ -226,9 +244,10 @@ static void relay(struct relay *r)
 
 static void show_rest(struct relay *r)
 {
-	fcntl(r->terminal, F_SETFL, O_RDWR);	/* wait for it */
+	fcntl(r->terminal, F_SETFL, O_RDWR); /* wait for it */
 	put(r->terminal, &r->shown);
-	for (size_t shown = 0; shown < MAX_LEFT && get_shown(r) && r->shown.nr; shown += r->shown.nr)
+	for (size_t shown = 0; shown < MAX_LEFT && get_shown(r) && r->shown.nr;
+	     shown += r->shown.nr)
 		put(r->terminal, &r->shown);
 }
 
@@ -253,7 +272,7 @@ static void monitor(pid_t command, int slave)
 			tcsetpgrp(slave, command);
 			send_news(SIGTTIN);
 			kill(-command, SIGCONT);
-		}	/* SIGSTOP: somebody has stopped the command alone */
+		} /* SIGSTOP: somebody has stopped the command alone */
 	}
 	_exit(status_of(status));
 }
@@ -275,7 +294,10 @@ static int open_terminal(void)
 	return fd;
 }
 
-/* Only the standard descriptors stay, and these two: maps and links of the tool last as long as anybody has them. */
+/*
+ * Only the standard descriptors stay, and these two: maps and links of the tool last as long as
+ * anybody has them.
+ */
 static void close_others(int a, int b)
 {
 	int low = a < b ? a : b, high = a < b ? b : a;
@@ -362,7 +384,7 @@ void own_session_begin(pid_t tool, uid_t user, int gate_fd, int start_fd)
 		}
 		close(gate_fd);
 		close(start_fd);
-		sigdelset(&all, SIGHUP);	/* when the relay has ended */
+		sigdelset(&all, SIGHUP); /* when the relay has ended */
 		sigprocmask(SIG_SETMASK, &all, NULL);
 		monitor(command, slave);
 	}
@@ -371,7 +393,8 @@ void own_session_begin(pid_t tool, uid_t user, int gate_fd, int start_fd)
 	close(slave);
 	close(news_fd);
 	relay(&r);
-	if (waitpid(child, &status, WNOHANG) == 0 && poll(&(struct pollfd){ r.tool_fd, POLLIN }, 1, 0) == 0)
+	if (waitpid(child, &status, WNOHANG) == 0 &&
+	    poll(&(struct pollfd){ r.tool_fd, POLLIN }, 1, 0) == 0)
 		waitpid(child, &status, 0);
 	show_rest(&r);
 	leave_terminal(&r);

@@ -23,12 +23,13 @@
 #include "run/signals.h"
 #include "run/targets.h"
 
-#define PROGRESS_S	10	/* between two lines of progress where they stay; on a terminal they do not */
-#define WORK_MS		50	/* parts run at least this often, so that no buffer fills up */
+/* between two lines of progress where they stay; on a terminal they do not */
+#define PROGRESS_S 10
+#define WORK_MS    50 /* parts run at least this often, so that no buffer fills up */
 /* urgent records come in bursts: wait for more of them before the parts run */
-#define GATHER_US	2000
-#define END_MS		1000	/* the command may take so long to end before that is said */
-#define ROUNDED_S	1e-6	/* by less than this, sums of times differ */
+#define GATHER_US 2000
+#define END_MS    1000 /* the command may take so long to end before that is said */
+#define ROUNDED_S 1e-6 /* by less than this, sums of times differ */
 
 /* ---- options ---- */
 
@@ -39,9 +40,10 @@ static bool same_file(const char *left, const char *right)
 	char *left_folder = left_base ? strndup(left, left_base - left + 1) : strdup(".");
 	char *right_folder = right_base ? strndup(right, right_base - right + 1) : strdup(".");
 	struct stat l, r;
-	bool same = !strcmp(left_base ? left_base + 1 : left, right_base ? right_base + 1 : right) &&
-		    left_folder && right_folder && !stat(left_folder, &l) && !stat(right_folder, &r) &&
-		    l.st_dev == r.st_dev && l.st_ino == r.st_ino;
+	bool same =
+		!strcmp(left_base ? left_base + 1 : left, right_base ? right_base + 1 : right) &&
+		left_folder && right_folder && !stat(left_folder, &l) && !stat(right_folder, &r) &&
+		l.st_dev == r.st_dev && l.st_ino == r.st_ino;
 
 	free(left_folder);
 	free(right_folder);
@@ -50,8 +52,8 @@ static bool same_file(const char *left, const char *right)
 
 static bool same_output(const struct run_output *left, const struct run_output *right)
 {
-	return left->name && right->name ? same_file(left->name, right->name) :
-					   !left->name && !right->name && left->fd == right->fd;
+	return left->name && right->name ? same_file(left->name, right->name)
+					 : !left->name && !right->name && left->fd == right->fd;
 }
 
 void run_take_output(struct argp_state *state, struct run_options *o, const char *name)
@@ -71,7 +73,8 @@ void run_take_output(struct argp_state *state, struct run_options *o, const char
 		if (same_output(&o->outputs[i], &output))
 			argp_failure(state, EXIT_USAGE, 0, "two -o name the same file: '%s'", name);
 	if (o->nr_outputs == MAX_RUN_OUTPUTS)
-		argp_failure(state, EXIT_USAGE, 0, "at most %d -o are allowed: '%s'", MAX_RUN_OUTPUTS, name);
+		argp_failure(state, EXIT_USAGE, 0, "at most %d -o are allowed: '%s'",
+			     MAX_RUN_OUTPUTS, name);
 	o->outputs[o->nr_outputs++] = output;
 }
 
@@ -114,7 +117,8 @@ static const struct argp_option option_list[] = {
 	{ "output-fd", OPTION_OUTPUT_FD, "N", 0, "write to this file descriptor", OF_OUTPUT },
 	{ "children", OPTION_CHILDREN, NULL, 0, "with -p: measure child processes, too", OF_TASKS },
 	{ "as", OPTION_AS, "USER", 0, "run the command as this user", OF_TASKS },
-	{ "kill", OPTION_KILL, NULL, 0, "at the end, SIGTERM the command and its children", OF_TASKS },
+	{ "kill", OPTION_KILL, NULL, 0, "at the end, SIGTERM the command and its children",
+	  OF_TASKS },
 	{ "quiet", 'q', NULL, 0, "print no progress and no line at the start", OF_OUTPUT },
 	{ "verbose", 'v', NULL, 0, "more detail; twice: libbpf's messages too", OF_OUTPUT },
 	{},
@@ -134,7 +138,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPTION_OUTPUT_FD:
 		if (!cli_parse_number(arg, 1, INT_MAX, &number) || number == STDERR_FILENO)
-			argp_failure(state, EXIT_USAGE, 0, "not a file descriptor for output: '%s'", arg);
+			argp_failure(state, EXIT_USAGE, 0, "not a file descriptor for output: '%s'",
+				     arg);
 		o->output_fd = number;
 		break;
 	case OPTION_CHILDREN:
@@ -204,19 +209,26 @@ static int fd_of(const struct run_options *o, size_t number)
 	return o->output_fd ? o->output_fd : STDOUT_FILENO;
 }
 
-/* To be called before the tool opens anything: a number that it has opened itself is not the caller's. */
+/*
+ * To be called before the tool opens anything: a number that it has opened itself is not the
+ * caller's.
+ */
 static void check_descriptors(const struct run_options *o)
 {
 	for (size_t i = 0; i < run_nr_outputs(o); i++) {
 		int fd = fd_of(o, i), flags = o->outputs[i].name ? O_WRONLY : fcntl(fd, F_GETFL);
 
 		if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
-			cli_die(EXIT_FAILURE, fd == STDOUT_FILENO ? "standard output is closed" :
-								    "file descriptor %d is not open for output", fd);
+			cli_die(EXIT_FAILURE,
+				fd == STDOUT_FILENO ? "standard output is closed"
+						    : "file descriptor %d is not open for output",
+				fd);
 	}
 }
 
-/* With the /proc of another PID namespace, our numbers of processes would be those of others there. */
+/*
+ * With the /proc of another PID namespace, our numbers of processes would be those of others there.
+ */
 static void check_proc(void)
 {
 	char self[32];
@@ -226,12 +238,13 @@ static void check_proc(void)
 		return;
 	self[bytes] = 0;
 	if (atoi(self) != getpid())
-		cli_die(EXIT_FAILURE, "/proc is that of another PID namespace: mount this one's, as 'unshare --mount-proc' "
-				      "and 'nsenter -m' do");
+		cli_die(EXIT_FAILURE,
+			"/proc is that of another PID namespace: mount this one's, as 'unshare --mount-proc' "
+			"and 'nsenter -m' do");
 }
 
-void run_parse(const struct argp *own, void *input, const struct argp *shared, void *shared_input, int argc,
-	       char **argv, struct run_options *options)
+void run_parse(const struct argp *own, void *input, const struct argp *shared, void *shared_input,
+	       int argc, char **argv, struct run_options *options)
 {
 	const struct argp only_options = { .options = own->options, .parser = own->parser };
 	static const struct argp run_argp = { .options = option_list, .parser = parse };
@@ -239,7 +252,10 @@ void run_parse(const struct argp *own, void *input, const struct argp *shared, v
 		{ &only_options }, { shared }, { &run_argp }, { &cli_help_argp }, {}
 	};
 	const struct argp argp = {
-		.parser = hand_inputs_down, .args_doc = own->args_doc, .doc = own->doc, .children = children,
+		.parser = hand_inputs_down,
+		.args_doc = own->args_doc,
+		.doc = own->doc,
+		.children = children,
 	};
 	void *inputs[NR_INPUTS] = { input, shared_input, options };
 
@@ -265,8 +281,9 @@ static FILE *open_descriptor(int fd)
 		return stderr;
 	out = fdopen(fd, "w");
 	if (!out)
-		cli_die(EXIT_FAILURE, "cannot write to file descriptor %d: %s", fd, strerror(errno));
-	fcntl(fd, F_SETFD, FD_CLOEXEC);	/* not for the command */
+		cli_die(EXIT_FAILURE, "cannot write to file descriptor %d: %s", fd,
+			strerror(errno));
+	fcntl(fd, F_SETFD, FD_CLOEXEC); /* not for the command */
 	return out;
 }
 
@@ -288,7 +305,9 @@ void run_report_to_none(struct run *run)
 
 void run_open(struct run *run, const struct run_options *options)
 {
-	*run = (struct run){ .options = options, .command.pid = -1, .interval_ns = options->interval_ns };
+	*run = (struct run){ .options = options,
+			     .command.pid = -1,
+			     .interval_ns = options->interval_ns };
 	for (size_t i = 0; i < run_nr_outputs(options); i++)
 		if (!options->outputs[i].name)
 			run->outs[i] = open_descriptor(fd_of(options, i));
@@ -301,20 +320,28 @@ void run_get_ready(struct run *run)
 	const struct run_options *o = run->options;
 
 	if (o->command)
-		cli_check(command_start(&run->command, o->command, o->as_user ? &o->user : NULL), "start the command");
+		cli_check(command_start(&run->command, o->command, o->as_user ? &o->user : NULL),
+			  "start the command");
 	/* after the fork, so that the command takes signals as the tool's caller does */
 	cli_check(signals_begin(run->command.pid, o->as_user ? run->command.child : 0,
-				run->command.pid > 0 ? run->command.own_pidfd : -1), "take signals");
-	/* the summary must be told even if nobody reads the output to its end; after the fork, too */
+				run->command.pid > 0 ? run->command.own_pidfd : -1),
+		  "take signals");
+	/*
+	 * the summary must be told even if nobody reads the output to its end; after the fork, too
+	 */
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);	/* a file that may not grow any more is an error of write() */
-	/* after signals are taken, so that one removes an unfinished file, and ends the waiting for a FIFO's reader */
+	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow any more is an error of write() */
+	/*
+	 * after signals are taken, so that one removes an unfinished file, and ends the waiting for
+	 * a FIFO's reader
+	 */
 	for (size_t i = run_nr_outputs(o); i-- > 0;) {
 		run_use_output(run, i);
 		if (run_reports_apart(run))
 			run_report_to_none(run);
 		else if (o->outputs[i].name)
-			run->out = output_file_open(o->outputs[i].name, RUN_FILE_MODE, o->duration_ns);
+			run->out =
+				output_file_open(o->outputs[i].name, RUN_FILE_MODE, o->duration_ns);
 	}
 }
 
@@ -360,7 +387,8 @@ static bool end_interval(struct run *run)
 	run->next_interval += run->interval_ns / 1e9;
 	for (size_t i = 0; i < run->nr_parts; i++)
 		if (run->parts[i].interval)
-			cli_check(run->parts[i].interval(run->parts[i].arg, last), run->parts[i].doing);
+			cli_check(run->parts[i].interval(run->parts[i].arg, last),
+				  run->parts[i].doing);
 	return last;
 }
 
@@ -400,7 +428,8 @@ static struct poll_list fds_of(const struct run *run)
 	add_fd(&list, signals_fd(), POLLIN);
 	add_fd(&list, run->command.pid > 0 ? run->command.pidfd : -1, POLLIN);
 	/* a pipe that nobody reads any more: POLLERR */
-	add_fd(&list, run_reports_apart(run) || run->options->nr_outputs > 1 ? -1 : fileno(run->out), 0);
+	add_fd(&list,
+	       run_reports_apart(run) || run->options->nr_outputs > 1 ? -1 : fileno(run->out), 0);
 	for (size_t i = 0; i < run->nr_parts; i++)
 		for (size_t fd = 0; fd < run->parts[i].nr_fds; fd++)
 			add_fd(&list, run->parts[i].fds[fd], POLLIN);
@@ -436,7 +465,8 @@ static bool do_some(struct run *run, struct poll_list *list, struct targets *tar
 	if (!duration || (poll(list->fds, list->nr, run->hurries ? 0 : wait) < 0 && errno != EINTR))
 		return false;
 	run->hurries = false;
-	if (list->fds[FD_SIGNAL].revents || list->fds[FD_COMMAND].revents || list->fds[FD_OUTPUT].revents)
+	if (list->fds[FD_SIGNAL].revents || list->fds[FD_COMMAND].revents ||
+	    list->fds[FD_OUTPUT].revents)
 		return false;
 	if (any_urgent(list))
 		usleep(GATHER_US);
@@ -452,8 +482,8 @@ static void release_command(struct run *run)
 	int error = command_release(&run->command);
 
 	if (error)
-		cli_die(error == -ENOENT ? EXIT_NO_COMMAND : EXIT_NOT_EXECUTABLE, "cannot run '%s': %s",
-			run->options->command[0], strerror(-error));
+		cli_die(error == -ENOENT ? EXIT_NO_COMMAND : EXIT_NOT_EXECUTABLE,
+			"cannot run '%s': %s", run->options->command[0], strerror(-error));
 }
 
 void run_set_interval(struct run *run, uint64_t ns)
@@ -512,7 +542,7 @@ void run_measure(struct run *run)
 	run->outlived = run->command.pid > 0 && !run->signalled && !command_ends_within(run, 0);
 	if (progress && run->on_terminal) {
 		fputs("\r\033[K", stderr);
-		fflush(stderr);	/* before the report */
+		fflush(stderr); /* before the report */
 	}
 	targets_close(&targets);
 }
@@ -531,18 +561,24 @@ void run_say_losses(const struct loss *losses, size_t nr, uint64_t taken)
 	losses_print(stderr, program_invocation_short_name, losses, nr, taken);
 }
 
-/* True: the command and what it has forked were told to end, because the run was over before the command. */
+/*
+ * True: the command and what it has forked were told to end, because the run was over before the
+ * command.
+ */
 static bool leave_command(struct run *run)
 {
 	if (run->signalled && !command_ends_within(run, END_MS))
-		cli_warn("process %d has got the signal, too: waiting for its end (a second signal ends the tool)", run->command.pid);
+		cli_warn(
+			"process %d has got the signal, too: waiting for its end (a second signal ends the tool)",
+			run->command.pid);
 	if (!run->outlived)
 		return false;
 	if (!run->options->kill) {
 		if (command_ends_within(run, 0))
 			return false;
-		cli_warn("process %d still runs, and is no longer measured: waiting for its end (--kill ends it)",
-			 run->command.pid);
+		cli_warn(
+			"process %d still runs, and is no longer measured: waiting for its end (--kill ends it)",
+			run->command.pid);
 		return false;
 	}
 	descendants_terminate(run->object, &run->command);
@@ -570,9 +606,9 @@ static int end_command(struct run *run)
 void run_finish_output(struct run *run)
 {
 	const struct run_options *o = run->options;
-	const char *name = o->outputs[run->output].name		  ? output_file_name(run->out) :
-			   fd_of(o, run->output) != STDOUT_FILENO ? "the report" :
-								    "standard output";
+	const char *name = o->outputs[run->output].name             ? output_file_name(run->out)
+			   : fd_of(o, run->output) != STDOUT_FILENO ? "the report"
+								    : "standard output";
 
 	run->unwritten |= !cli_close(run->out, name) || !output_file_publish(run->out);
 	if (run->output)

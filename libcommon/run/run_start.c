@@ -42,7 +42,8 @@ static struct json_object *json_filters(const struct task_filter *f)
 	add_cpus(filters, &f->cpus);
 	if (f->only_user_threads || f->only_kernel_threads)
 		json_object_object_add(filters, "threads",
-				       json_object_new_string(f->only_user_threads ? "user" : "kernel"));
+				       json_object_new_string(f->only_user_threads ? "user"
+										   : "kernel"));
 	json_add_name(filters, "comm", f->comm);
 	if (f->cgroup)
 		json_object_object_add(filters, "cgroup", json_name(f->cgroup_path));
@@ -78,9 +79,11 @@ void run_start_init(struct run *run)
 static void say_tasks(const struct task_filter *f)
 {
 	if (f->pids.nr == 1)
-		fprintf(stderr, ", process %d%s only", f->pids.ids[0], f->children ? " and its children" : "");
+		fprintf(stderr, ", process %d%s only", f->pids.ids[0],
+			f->children ? " and its children" : "");
 	else if (f->pids.nr)
-		fprintf(stderr, ", %zu processes%s only", f->pids.nr, f->children ? " and their children" : "");
+		fprintf(stderr, ", %zu processes%s only", f->pids.nr,
+			f->children ? " and their children" : "");
 	else if (f->tids.nr == 1)
 		fprintf(stderr, ", thread %d only", f->tids.ids[0]);
 	else if (f->tids.nr)
@@ -96,7 +99,8 @@ static void say_end(const struct run_options *o)
 	if (o->nr_intervals == 1)
 		fprintf(stderr, ", once, after %g s", interval);
 	else if (o->nr_intervals)
-		fprintf(stderr, ", every %g s, %llu times", interval, (unsigned long long)o->nr_intervals);
+		fprintf(stderr, ", every %g s, %llu times", interval,
+			(unsigned long long)o->nr_intervals);
 	else if (interval && !o->duration_ns && !o->command)
 		fprintf(stderr, ", every %g s without an end (--duration sets one)", interval);
 	else if (interval)
@@ -115,7 +119,8 @@ void run_start_put(struct run *run)
 		run_use_output(run, i);
 		if (!run->options->outputs[i].json)
 			continue;
-		json_print(run->out, json_object_get(run->start));	/* reports in files of their own repeat it */
+		/* reports in files of their own repeat it */
+		json_print(run->out, json_object_get(run->start));
 		cli_flush(run->out);
 	}
 }

@@ -12,8 +12,8 @@ void run_start_init(struct run *run);
 void run_start_put(struct run *run);
 
 /*
- * Prints "DOING for 10 s... Ctrl-C to end" to stderr, unless the run is quiet; and run_start_put(). With a view, nothing: it shows
- * what is measured, and its outputs are written after it.
+ * Prints "DOING for 10 s... Ctrl-C to end" to stderr, unless the run is quiet; and run_start_put().
+ * With a view, nothing: it shows what is measured, and its outputs are written after it.
  */
 void run_start_say(struct run *run);
 

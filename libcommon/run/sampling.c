@@ -15,7 +15,8 @@ uint64_t sampling_parse_hz(const char *text, struct argp_state *state)
 	uint64_t hz = 0;
 
 	if (!cli_parse_number(text, 1, SAMPLING_MAX_HZ, &hz))
-		argp_failure(state, EXIT_USAGE, 0, "not a frequency from 1 to %d Hz: '%s'", SAMPLING_MAX_HZ, text);
+		argp_failure(state, EXIT_USAGE, 0, "not a frequency from 1 to %d Hz: '%s'",
+			     SAMPLING_MAX_HZ, text);
 	return hz;
 }
 
@@ -69,10 +70,14 @@ void sampling_follow(struct run *run, struct perf_events *events, struct bpf_pro
 		     const struct cpu_set *wanted)
 {
 	following = (struct following){
-		.events = events, .program = program, .wanted = wanted, .looked_ns = clock_ns(),
+		.events = events,
+		.program = program,
+		.wanted = wanted,
+		.looked_ns = clock_ns(),
 	};
 	cli_check(cpu_watch_open(&following.watch), "watch the CPUs");
-	run_add(run, &(struct run_part){ .doing = "follow the CPUs", .work = follow, .arg = &following });
+	run_add(run, &(struct run_part){
+			     .doing = "follow the CPUs", .work = follow, .arg = &following });
 }
 
 /* ---- the measurement ---- */

@@ -15,18 +15,18 @@
 #include "process/clock.h"
 #include "run/output_file.h"
 
-#define SAME_NS 200000000
+#define SAME_NS  200000000
 #define REPORT_S 1
 
 static struct {
-	int fd;			/* an eventfd */
+	int fd; /* an eventfd */
 	pid_t command;
 	pid_t relay;
-	int command_fd;		/* a pidfd */
-	uint64_t came_ns;	/* the last one; 0: none yet */
-	volatile sig_atomic_t reporting, in_report;	/* the second one: the signal */
+	int command_fd;                             /* a pidfd */
+	uint64_t came_ns;                           /* the last one; 0: none yet */
+	volatile sig_atomic_t reporting, in_report; /* the second one: the signal */
 	void (*before_exit)(void);
-	bool cut;		/* for which something of the report is left out */
+	bool cut; /* for which something of the report is left out */
 } signals = { .fd = -1 };
 
 static void pass_on(const siginfo_t *signal)
@@ -69,11 +69,13 @@ static void came(int number, siginfo_t *signal, void *context)
 
 static void report_took_too_long(int number)
 {
-	static const char text[] = ": a signal ended the report: what was not complete within a second is removed\n";
+	static const char text[] =
+		": a signal ended the report: what was not complete within a second is removed\n";
 
 	(void)number;
 	output_file_remove();
-	if (write(2, program_invocation_short_name, strlen(program_invocation_short_name)) < 0 || write(2, text, sizeof(text) - 1) < 0)
+	if (write(2, program_invocation_short_name, strlen(program_invocation_short_name)) < 0 ||
+	    write(2, text, sizeof(text) - 1) < 0)
 		_exit(EXIT_FAILURE);
 	_exit(128 + signals.in_report);
 }
@@ -101,7 +103,7 @@ bool signals_cut_report(void)
 
 int signals_report_ends(void)
 {
-	signals.reporting = false;	/* first: a signal sets the alarm if it is set */
+	signals.reporting = false; /* first: a signal sets the alarm if it is set */
 	alarm(0);
 	return signals.cut ? signals.in_report : 0;
 }
@@ -109,7 +111,8 @@ int signals_report_ends(void)
 int signals_begin(pid_t command, pid_t relay, int command_fd)
 {
 	static const int all[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction action = { .sa_sigaction = came, .sa_flags = SA_SIGINFO | SA_RESTART }, before;
+	struct sigaction action = { .sa_sigaction = came, .sa_flags = SA_SIGINFO | SA_RESTART },
+			 before;
 
 	signals.command = command;
 	signals.relay = relay;

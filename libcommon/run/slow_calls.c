@@ -24,7 +24,8 @@ static size_t stacks_of(const struct slow_calls *calls, const struct slow_call *
 
 	for (uint32_t i = 0; i < call->nr_blocked; i++)
 		entries[i] = (struct stack_entry){
-			.key = { .kernel_stack = call->blocked[i].kernel_stack, .end = END_NOT_TAKEN },
+			.key = { .kernel_stack = call->blocked[i].kernel_stack,
+				 .end = END_NOT_TAKEN },
 			.value = { .count = 1, .blocked_ns = call->blocked[i].ns },
 			.kernel = stack_store_find(store, call->blocked[i].kernel_stack, false),
 		};
@@ -38,25 +39,29 @@ static size_t stacks_of(const struct slow_calls *calls, const struct slow_call *
 	return 1;
 }
 
-static void print_text(const struct stack_writer *writer, const struct slow_call *call, const struct stack_entry *entries,
-		       size_t nr, const char *title)
+static void print_text(const struct stack_writer *writer, const struct slow_call *call,
+		       const struct stack_entry *entries, size_t nr, const char *title)
 {
 	fprintf(writer->out, "%s %s: %s, blocked %s, waiting to run %s%s%s\n",
 		time_of_day(call->ended_ns).text, title, histogram_time(call->latency_ns).text,
 		histogram_time(call->blocked_ns).text, histogram_time(call->waiting_ns).text,
-		call->result < 0 ? ", " : "", call->result < 0 ? errno_name(-call->result).text : "");
+		call->result < 0 ? ", " : "",
+		call->result < 0 ? errno_name(-call->result).text : "");
 	for (size_t i = 0; i < nr; i++)
 		series_report_stack(writer, &entries[i], &histogram_usecs, call->latency_ns);
 }
 
-/* key: the tool's description of the call, which is added to the printed object and freed with it */
-static void print_json(const struct stack_writer *writer, const struct slow_call *call, const struct stack_entry *entries,
-		       size_t nr, struct json_object *key)
+/*
+ * key: the tool's description of the call, which is added to the printed object and freed with it
+ */
+static void print_json(const struct stack_writer *writer, const struct slow_call *call,
+		       const struct stack_entry *entries, size_t nr, struct json_object *key)
 {
 	struct json_object *object = json_object_new_object(), *list = json_object_new_array();
 
 	json_object_object_add(object, "type", json_object_new_string("call"));
-	json_object_object_add(object, "time", json_object_new_string(time_of_day(call->ended_ns).text));
+	json_object_object_add(object, "time",
+			       json_object_new_string(time_of_day(call->ended_ns).text));
 	json_object_object_add(object, "key", key);
 	json_object_object_add(object, "tid", json_object_new_int64(call->tid));
 	json_object_object_add(object, "result", json_object_new_int64(call->result));
@@ -64,7 +69,8 @@ static void print_json(const struct stack_writer *writer, const struct slow_call
 	json_object_object_add(object, "blocked_ns", json_number(call->blocked_ns));
 	json_object_object_add(object, "waiting_ns", json_number(call->waiting_ns));
 	for (size_t i = 0; i < nr; i++)
-		json_object_array_add(list, series_report_json_stack(writer, &entries[i], &histogram_usecs));
+		json_object_array_add(list, series_report_json_stack(writer, &entries[i],
+								     &histogram_usecs));
 	json_object_object_add(object, "stacks", list);
 	json_print(writer->out, object);
 }
@@ -132,8 +138,9 @@ int slow_calls_open(struct slow_calls *calls, struct stack_session *session,
 	calls->writer.delimiter = calls->writer.traced = true;
 	error = ring_open(&calls->ring, session->object, "slow_calls", take, calls);
 	if (!error)
-		run_add(&session->run,
-			&(struct run_part){ .doing = "print slow calls", .work = work, .arg = calls });
+		run_add(&session->run, &(struct run_part){ .doing = "print slow calls",
+							   .work = work,
+							   .arg = calls });
 	return error;
 }
 

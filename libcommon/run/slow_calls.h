@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Prints each timed call (bpf/timed_calls.bpf.h) that takes longer than --slow when it returns, with the stacks in which it
- * was blocked.
+ * Prints each timed call (bpf/timed_calls.bpf.h) that takes longer than --slow when it returns,
+ * with the stacks in which it was blocked.
  */
 #ifndef EHPERF_RUN_SLOW_CALLS_H
 #define EHPERF_RUN_SLOW_CALLS_H
@@ -27,10 +27,13 @@ struct slow_calls {
 	struct stack_writer writer;
 	bool json;
 	struct ring *ring;
-	uint64_t forgot_ns;	/* when the namer's time began anew */
+	uint64_t forgot_ns; /* when the namer's time began anew */
 };
 
-/* Becomes a part of the opened session's run. tool: makes titles of its keys, which have this size. 0 or -errno */
+/*
+ * Becomes a part of the opened session's run. tool: makes titles of its keys, which have this size.
+ * 0 or -errno
+ */
 int slow_calls_open(struct slow_calls *calls, struct stack_session *session,
 		    const struct histogram_tool *tool, size_t key_bytes, bool json);
 /* Prints the calls that are in the ring buffer. 0 or -errno */

@@ -20,13 +20,16 @@ static double measured_until(const struct stack_session *s, bool last)
 	return last ? s->run.counted_from + s->run.seconds : s->run.interval_ended_ns / 1e9;
 }
 
-/* Adds what has come to the history. *until_ns: up to when; the source may choose a later time. *value: its sum */
+/*
+ * Adds what has come to the history. *until_ns: up to when; the source may choose a later time.
+ * *value: its sum
+ */
 static int look(struct stack_session *s, uint64_t *until_ns, uint64_t *value)
 {
 	struct stack_entry *entries;
 	size_t nr;
-	int error = s->source ? s->source->take(s->source->arg, &entries, &nr, until_ns) :
-				stack_store_hand_out(s->store, 0, 0, &entries, &nr);
+	int error = s->source ? s->source->take(s->source->arg, &entries, &nr, until_ns)
+			      : stack_store_hand_out(s->store, 0, 0, &entries, &nr);
 
 	*value = 0;
 	for (size_t i = 0; i < nr && !error; i++) {
@@ -43,18 +46,18 @@ static void forget(struct stack_session *s)
 		return;
 	stack_store_forget(s->store, !s->wanted->later);
 	cmdlines_forget(s->cmdlines);
-	s->programs_seen = 0;	/* who lives is read again, before it ends */
+	s->programs_seen = 0; /* who lives is read again, before it ends */
 }
 
 /* ---- the history, for views ---- */
 
 /*
- * A look takes at most one part in so many of the time and, once a second in the terminal, of a CPU. But who looks does not wait long,
- * as after first names.
+ * A look takes at most one part in so many of the time and, once a second in the terminal, of a
+ * CPU. But who looks does not wait long, as after first names.
  */
-#define VIEW_SHARE 25
+#define VIEW_SHARE     25
 #define VIEW_CPU_SHARE 100
-#define VIEW_REST_NS 10000000000
+#define VIEW_REST_NS   10000000000
 
 static void each_copy(void *arg, see_frames_fn *see, void *see_arg)
 {
@@ -68,7 +71,8 @@ static void describe_measure(struct json_object *start, const struct measure *me
 {
 	json_object_object_add(start, "counted", json_object_new_string(measure->counted));
 	json_add_name(start, "summed", measure->sum_unit);
-	if (measure->is_time && measure->root)	/* others have the part of the time in their filters */
+	/* others have the part of the time in their filters */
+	if (measure->is_time && measure->root)
 		json_object_object_add(start, "is_time", json_object_new_boolean(true));
 	if (!measure->is_time && measure->value_ns)
 		json_object_object_add(start, "sample_ns", json_number(measure->value_ns));
@@ -83,10 +87,14 @@ static void begin_history(struct stack_session *s)
 	stack_store_add_copies(s->store, each_copy, s);
 }
 
-/* How long it is to be until the next look: what takes long is done less often; and a stopped tool does not catch up. */
+/*
+ * How long it is to be until the next look: what takes long is done less often; and a stopped tool
+ * does not catch up.
+ */
 static uint64_t rest_ns(const struct stack_session *s, uint64_t least_ns)
 {
-	uint64_t rest = clamped((clock_ns() - s->run.interval_ended_ns) * VIEW_SHARE, 0, VIEW_REST_NS);
+	uint64_t rest =
+		clamped((clock_ns() - s->run.interval_ended_ns) * VIEW_SHARE, 0, VIEW_REST_NS);
 
 	return rest > least_ns ? rest : least_ns;
 }
@@ -94,9 +102,10 @@ static uint64_t rest_ns(const struct stack_session *s, uint64_t least_ns)
 /* ---- the view in a browser ---- */
 
 #define SLICE_NS 1000000000
-#define UNWATCHED_NS 10000000000	/* while nobody looks, slices are long: each costs names and text */
+/* while nobody looks, slices are long: each costs names and text */
+#define UNWATCHED_NS 10000000000
 #define SLICE_FRAMES 200000
-#define IDLE_NS 20000000000	/* in a slice alone, it is not seen who is idle */
+#define IDLE_NS      20000000000 /* in a slice alone, it is not seen who is idle */
 
 static void warn_web_view(int error)
 {
@@ -116,29 +125,40 @@ static struct history_part idle_lately(struct stack_session *s, const struct fra
 	if (!s->measure->of_waits || s->options->idle)
 		return last;
 	cli_check(history_take(s->history, IDLE_NS, 0, &last), "read the results");
-	cli_check(idle_mark(last.entries, last.nr, last.until_ns - last.from_ns, &asked, names, &threads), "find the idle threads");
+	cli_check(idle_mark(last.entries, last.nr, last.until_ns - last.from_ns, &asked, names,
+			    &threads),
+		  "find the idle threads");
 	return last;
 }
 
 /*
- * Sends what the history has got since the last slice, unless that one is still on its way. now: the history is about to begin
- * anew, so it is sent unless more than one slice is on its way.
+ * Sends what the history has got since the last slice, unless that one is still on its way. now:
+ * the history is about to begin anew, so it is sent unless more than one slice is on its way.
  */
 static void serve(struct stack_session *s, uint64_t until_ns, bool now)
 {
 	struct live_shown shown = {
-		.start = s->run.start, .from_ns = s->served_until_ns, .until_ns = until_ns, .lanes = s->source ? s->source->lanes : NULL,
+		.start = s->run.start,
+		.from_ns = s->served_until_ns,
+		.until_ns = until_ns,
+		.lanes = s->source ? s->source->lanes : NULL,
 	};
 	struct history_part part, last;
 	struct made_report made;
 
 	if (!s->web_view || until_ns <= s->served_until_ns || !web_view_is_ready(s->web_view, now))
 		return;
-	cli_check(history_take(s->history, until_ns - s->served_until_ns, 0, &part), "read the results");
-	report_make(s, &made, &(struct report_of){
-		.entries = part.entries, .nr = part.nr, .from = s->served_until_ns / 1e9, .until = until_ns / 1e9,
-		.since = &s->served, .room = SLICE_FRAMES,
-	});
+	cli_check(history_take(s->history, until_ns - s->served_until_ns, 0, &part),
+		  "read the results");
+	report_make(s, &made,
+		    &(struct report_of){
+			    .entries = part.entries,
+			    .nr = part.nr,
+			    .from = s->served_until_ns / 1e9,
+			    .until = until_ns / 1e9,
+			    .since = &s->served,
+			    .room = SLICE_FRAMES,
+		    });
 	shown.writer = made.writer;
 	shown.summary = made.summary;
 	shown.entries = made.entries;
@@ -158,7 +178,7 @@ static void look_last(struct stack_session *s)
 {
 	uint64_t until_ns = measured_until(s, true) * 1e9, value;
 
-	if (until_ns <= s->served_until_ns)	/* rounded */
+	if (until_ns <= s->served_until_ns) /* rounded */
 		until_ns = s->served_until_ns + 1;
 	cli_check(look(s, &until_ns, &value), "read the results");
 	if (s->web_view && web_view_is_watched(s->web_view))
@@ -224,11 +244,19 @@ static void report(struct stack_session *s, const struct loss *losses, size_t nr
 	} else {
 		cli_check(stack_store_hand_out(s->store, 0, 0, &entries, &nr), "read the results");
 	}
-	report_make(s, &made, &(struct report_of){
-		.entries = entries, .nr = nr, .from = s->reported_until, .until = until, .since = &s->reported,
-		.losses = losses, .nr_losses = nr_losses, .room = report_room(s->options),
-	});
-	made.summary.earlier = nr_losses ? s->reported_count : 0;	/* the tool's own are known in the last report only */
+	report_make(s, &made,
+		    &(struct report_of){
+			    .entries = entries,
+			    .nr = nr,
+			    .from = s->reported_until,
+			    .until = until,
+			    .since = &s->reported,
+			    .losses = losses,
+			    .nr_losses = nr_losses,
+			    .room = report_room(s->options),
+		    });
+	/* the tool's own are known in the last report only */
+	made.summary.earlier = nr_losses ? s->reported_count : 0;
 	report_write(s, &made, last);
 	s->reported_until = until;
 	s->reported_count += made.summary.sum.count;
@@ -245,7 +273,7 @@ static int interval(void *arg, bool last)
 	struct stack_session *s = arg;
 
 	(void)last;
-	priority_leave_after(REPORT_CPU_MS);	/* until the next look at what is taken */
+	priority_leave_after(REPORT_CPU_MS); /* until the next look at what is taken */
 	report(s, NULL, 0, false);
 	namer_forget(s->namer);
 	forget(s);
@@ -271,7 +299,7 @@ static int interval_served(void *arg, bool last)
 	int error;
 
 	(void)last;
-	priority_leave_after(REPORT_CPU_MS);	/* until the next look at what is taken */
+	priority_leave_after(REPORT_CPU_MS); /* until the next look at what is taken */
 	error = look(s, &until_ns, &value);
 	if (error)
 		return error;
@@ -305,7 +333,8 @@ static void begin_web_view(struct stack_session *s)
 /* ---- the view in the terminal ---- */
 
 /* Makes the report that the view shows, with the losses that are known by now. */
-static int show(void *arg, uint64_t window_ns, uint64_t until_ns, const struct stack_pattern *only, const struct live_shown **shown)
+static int show(void *arg, uint64_t window_ns, uint64_t until_ns, const struct stack_pattern *only,
+		const struct live_shown **shown)
 {
 	struct stack_session *s = arg;
 	struct made_report *made = &s->made;
@@ -318,26 +347,44 @@ static int show(void *arg, uint64_t window_ns, uint64_t until_ns, const struct s
 	error = history_take(s->history, window_ns, until_ns, &s->part);
 	if (error)
 		return error;
-	report_make(s, made, &(struct report_of){
-		.entries = s->part.entries, .nr = s->part.nr, .from = s->part.from_ns / 1e9, .until = s->part.until_ns / 1e9,
-		.since = &since, .room = report_room(s->options), .only = only, .for_view = true,
-		.losses = s->source ? s->source->losses : NULL, .nr_losses = s->source ? s->source->nr_losses : 0,
-	});
+	report_make(s, made,
+		    &(struct report_of){
+			    .entries = s->part.entries,
+			    .nr = s->part.nr,
+			    .from = s->part.from_ns / 1e9,
+			    .until = s->part.until_ns / 1e9,
+			    .since = &since,
+			    .room = report_room(s->options),
+			    .only = only,
+			    .for_view = true,
+			    .losses = s->source ? s->source->losses : NULL,
+			    .nr_losses = s->source ? s->source->nr_losses : 0,
+		    });
 	made->summary.earlier = s->taken - made->summary.sum.count;
 	s->shown = (struct live_shown){
-		.writer = made->writer, .summary = made->summary, .entries = made->entries, .nr = made->nr_busy,
-		.nr_all = made->nr, .start = s->shown_start, .from_ns = s->part.from_ns, .until_ns = s->part.until_ns,
+		.writer = made->writer,
+		.summary = made->summary,
+		.entries = made->entries,
+		.nr = made->nr_busy,
+		.nr_all = made->nr,
+		.start = s->shown_start,
+		.from_ns = s->part.from_ns,
+		.until_ns = s->part.until_ns,
 		.lanes = s->source ? s->source->lanes : NULL,
 	};
 	*shown = &s->shown;
 	return 0;
 }
 
-/* How long it is to be until the next drawing, after one that took so much CPU time: one that alone took long delays nothing. */
+/*
+ * How long it is to be until the next drawing, after one that took so much CPU time: one that alone
+ * took long delays nothing.
+ */
 static uint64_t rest_from_drawing_ns(struct stack_session *s, uint64_t cpu_ns)
 {
 	uint64_t least = cpu_ns < s->drawing_cpu_ns ? cpu_ns : s->drawing_cpu_ns;
-	double shares = (double)s->refresh_ns / LIVE_INTERVAL_NS;	/* who wants it more often pays for it */
+	/* who wants it more often pays for it */
+	double shares = (double)s->refresh_ns / LIVE_INTERVAL_NS;
 	uint64_t rest = clamped(least * VIEW_CPU_SHARE * shares, 0, VIEW_REST_NS);
 
 	s->drawing_cpu_ns = cpu_ns;
@@ -352,7 +399,7 @@ static int refresh_view(void *arg, bool last)
 	int error;
 
 	(void)last;
-	priority_leave_after(REPORT_CPU_MS);	/* until the next look at what is taken */
+	priority_leave_after(REPORT_CPU_MS); /* until the next look at what is taken */
 	error = look(s, &until_ns, &value);
 	if (error)
 		return error;
@@ -361,7 +408,8 @@ static int refresh_view(void *arg, bool last)
 	/* about: a view that is drawn each second has a slice each second */
 	if (s->web_view && until_ns - s->served_until_ns + SLICE_NS / 4 > slice_ns(s))
 		serve(s, until_ns, false);
-	error = live_view_refresh(s->view, seconds, value, (cpu_ns - s->looked_cpu_ns) / 1e9 / seconds);
+	error = live_view_refresh(s->view, seconds, value,
+				  (cpu_ns - s->looked_cpu_ns) / 1e9 / seconds);
 	s->looked = until_ns / 1e9;
 	s->looked_cpu_ns = cpu_ns;
 	run_set_interval(&s->run, rest_from_drawing_ns(s, clock_cpu_ns() - cpu_ns));
@@ -405,7 +453,8 @@ static void describe_view(struct stack_session *s)
 		s->shown_start = json_object_get(s->run.start);
 		return;
 	}
-	cli_check(json_object_deep_copy(s->run.start, &s->shown_start, NULL) ? -ENOMEM : 0, "begin the view");
+	cli_check(json_object_deep_copy(s->run.start, &s->shown_start, NULL) ? -ENOMEM : 0,
+		  "begin the view");
 	json_object_object_add(s->shown_start, "report", json_object_new_string("stacks"));
 	describe_measure(s->shown_start, s->measure);
 }
@@ -418,11 +467,22 @@ static const char *what_counts(const struct stack_session *s)
 static void begin_view(struct stack_session *s)
 {
 	const struct live_source source = {
-		.doing = s->run.doing, .counted = what_counts(s), .note = s->web_view ? web_view_url(s->web_view) : NULL, .show = show,
-		.reset = reset_history, .set_interval = set_interval, .end = end_run, .arg = s,
+		.doing = s->run.doing,
+		.counted = what_counts(s),
+		.note = s->web_view ? web_view_url(s->web_view) : NULL,
+		.show = show,
+		.reset = reset_history,
+		.set_interval = set_interval,
+		.end = end_run,
+		.arg = s,
 	};
 	const struct run_part part = {
-		.doing = "draw the view", .work = work_in_view, .interval = refresh_view, .arg = s, .fds = &s->keys, .nr_fds = 1,
+		.doing = "draw the view",
+		.work = work_in_view,
+		.interval = refresh_view,
+		.arg = s,
+		.fds = &s->keys,
+		.nr_fds = 1,
 	};
 
 	describe_view(s);
@@ -461,12 +521,13 @@ static void report_shown(struct stack_session *s, const struct loss *losses, siz
 	struct stack_stats since = {};
 
 	show_last(s);
-	made->summary.nr_losses = stack_session_losses(s, s->measure->unfollowed, losses, nr_losses, &since, made->losses);
+	made->summary.nr_losses = stack_session_losses(s, s->measure->unfollowed, losses, nr_losses,
+						       &since, made->losses);
 	made->summary.earlier = s->taken - made->summary.sum.count;
 	report_count_names(made);
 	report_write(s, made, true);
 	if (made->summary.only)
-		end_web_view(s, "");	/* the page has all */
+		end_web_view(s, ""); /* the page has all */
 	else
 		end_web_view_of(s, &made->summary);
 }
@@ -511,7 +572,8 @@ void stack_session_measure(struct stack_session *s, const struct stack_options *
 }
 
 void stack_session_report(struct stack_session *s, const struct stack_options *o,
-			  const struct measure *measure, const struct loss *losses, size_t nr_losses)
+			  const struct measure *measure, const struct loss *losses,
+			  size_t nr_losses)
 {
 	s->options = o;
 	s->measure = measure;

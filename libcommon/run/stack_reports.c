@@ -25,7 +25,8 @@ uint64_t report_room(const struct stack_options *o)
 	for (size_t i = 0; i < run_nr_outputs(&o->run); i++) {
 		const struct stack_format *format = o->outputs[i].format;
 
-		if (!format || (format == stack_format_text && o->top != TOP_ALL))	/* a format of the tool's own is no list of stacks */
+		/* a format of the tool's own is no list of stacks */
+		if (!format || (format == stack_format_text && o->top != TOP_ALL))
 			continue;
 		if (o->max_report / format->frame_bytes < least)
 			least = o->max_report / format->frame_bytes;
@@ -34,8 +35,8 @@ uint64_t report_room(const struct stack_options *o)
 }
 
 /* those of the stacks, and of their wakers */
-static void note_processes(const struct stack_session *s, struct process_notes *notes, const struct stack_entry *entries,
-			   size_t nr)
+static void note_processes(const struct stack_session *s, struct process_notes *notes,
+			   const struct stack_entry *entries, size_t nr)
 {
 	uint32_t *pids = calloc(2 * nr + 1, sizeof(*pids));
 	size_t nr_pids = 0;
@@ -58,18 +59,21 @@ static void mark_idle(const struct stack_session *s, struct made_report *made)
 
 	if (!summary->measure->of_waits || s->options->idle)
 		return;
-	cli_check(idle_mark(made->entries, made->nr, summary->seconds * 1e9, &asked, &made->writer.names, &summary->idle_threads),
+	cli_check(idle_mark(made->entries, made->nr, summary->seconds * 1e9, &asked,
+			    &made->writer.names, &summary->idle_threads),
 		  "find the idle threads");
 }
 
 void report_count_names(struct made_report *made)
 {
-	cli_check(names_count(&made->summary.names, &made->writer.names, made->entries, made->nr), "name the frames");
+	cli_check(names_count(&made->summary.names, &made->writer.names, made->entries, made->nr),
+		  "name the frames");
 }
 
 static int by_thread(const void *left, const void *right)
 {
-	return stack_entry_by_thread(*(const struct stack_entry *const *)left, *(const struct stack_entry *const *)right);
+	return stack_entry_by_thread(*(const struct stack_entry *const *)left,
+				     *(const struct stack_entry *const *)right);
 }
 
 static size_t count_idle_threads(const struct stack_entry *entries, size_t nr)
@@ -88,12 +92,17 @@ static size_t count_idle_threads(const struct stack_entry *entries, size_t nr)
 	return threads;
 }
 
-/* Idle waits are marked already: whether all threads are idle, and how often each was woken, only all entries tell. */
+/*
+ * Idle waits are marked already: whether all threads are idle, and how often each was woken, only
+ * all entries tell.
+ */
 static void leave_only(struct made_report *made, const struct stack_pattern *only)
 {
 	struct stack_summary *summary = &made->summary;
 
-	cli_check(stack_filter(&made->writer, summary->measure->is_time, only, made->entries, &made->nr), "find the stacks");
+	cli_check(stack_filter(&made->writer, summary->measure->is_time, only, made->entries,
+			       &made->nr),
+		  "find the stacks");
 	summary->only = only->text;
 	summary->idle_threads = count_idle_threads(made->entries, made->nr);
 }
@@ -125,8 +134,10 @@ void report_make(struct stack_session *s, struct made_report *made, const struct
 		.losses = made->losses,
 		.of_some = task_filter_is_set(&s->run.options->tasks) || s->run.options->command,
 	};
-	summary->nr_losses = stack_session_losses(s, measure->unfollowed, of->losses, of->nr_losses, of->since, made->losses);
-	cli_check(other_stacks_sum_up(&made->others, measure, of->room, made->entries, &made->nr), "read the results");
+	summary->nr_losses = stack_session_losses(s, measure->unfollowed, of->losses, of->nr_losses,
+						  of->since, made->losses);
+	cli_check(other_stacks_sum_up(&made->others, measure, of->room, made->entries, &made->nr),
+		  "read the results");
 	summary->summed_up = made->others.nr;
 
 	made->writer = stack_session_named_writer(s, o);
@@ -137,7 +148,7 @@ void report_make(struct stack_session *s, struct made_report *made, const struct
 	note_processes(s, &made->processes, made->entries, made->nr);
 	made->writer.processes = &made->processes;
 	stack_session_place(s, &made->placed, made->entries, made->nr);
-	if (s->wanted->runtimes && !of->only)	/* they are of all stacks */
+	if (s->wanted->runtimes && !of->only) /* they are of all stacks */
 		memcpy(summary->names.calls, made->placed.calls, sizeof(summary->names.calls));
 	if (!of->for_view)
 		report_count_names(made);
@@ -160,9 +171,10 @@ void report_free(struct made_report *made)
 /* where a number can stand: before the ending by which the format is known */
 static size_t before_ending(const char *name)
 {
-	const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name, *dot = strrchr(base, '.');
+	const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name,
+		   *dot = strrchr(base, '.');
 
-	if (dot && !strcmp(dot, ".gz"))	/* .pb.gz */
+	if (dot && !strcmp(dot, ".gz")) /* .pb.gz */
 		dot = memrchr(base, '.', dot - base);
 	return dot ? (size_t)(dot - name) : strlen(name);
 }
@@ -182,15 +194,17 @@ static void tell_apart(struct run *run, char name[PATH_MAX])
 	memcpy(last->name, name, strlen(name) + 1);
 	if (last->nr == 1)
 		return;
-	if (snprintf(numbered, sizeof(numbered), "%.*s-%u%s", (int)at, name, last->nr, name + at) >= (int)sizeof(numbered))
-		cli_die(EXIT_FAILURE, "the name of the output file is too long: '%s'", run->options->outputs[run->output].name);
+	if (snprintf(numbered, sizeof(numbered), "%.*s-%u%s", (int)at, name, last->nr, name + at) >=
+	    (int)sizeof(numbered))
+		cli_die(EXIT_FAILURE, "the name of the output file is too long: '%s'",
+			run->options->outputs[run->output].name);
 	memcpy(name, numbered, sizeof(numbered));
 }
 
 /*
- * All reports go to run->out, the output in use; or, with --every and strftime(3) conversions in the output's name, each to its
- * own file, which gets its final name when it is complete. Makes run->out the file of the report of what was measured from then
- * on; JSON gets its first line.
+ * All reports go to run->out, the output in use; or, with --every and strftime(3) conversions in
+ * the output's name, each to its own file, which gets its final name when it is complete. Makes
+ * run->out the file of the report of what was measured from then on; JSON gets its first line.
  */
 static void begin_report(struct run *run, time_t began)
 {
@@ -201,7 +215,8 @@ static void begin_report(struct run *run, time_t began)
 	if (!run_reports_apart(run))
 		return;
 	if (!strftime(name, sizeof(name), output->name, localtime_r(&began, &local)))
-		cli_die(EXIT_FAILURE, "the name of the output file is too long: '%s'", output->name);
+		cli_die(EXIT_FAILURE, "the name of the output file is too long: '%s'",
+			output->name);
 	tell_apart(run, name);
 	fclose(run->out);
 	run->out = output_file_new(name, RUN_FILE_MODE);
@@ -233,12 +248,14 @@ static bool others_follow(const struct stack_session *s)
 static void put_time(const struct stack_session *s, const struct stack_format *format)
 {
 	if (others_follow(s) && format == stack_format_text)
-		fprintf(s->run.out, "%.*s\n", TIME_OF_DAY_SECONDS, time_of_day(s->reported_until * 1e9).text);
+		fprintf(s->run.out, "%.*s\n", TIME_OF_DAY_SECONDS,
+			time_of_day(s->reported_until * 1e9).text);
 }
 
 /* Writes the report to the output in use. */
-static void write_as(struct stack_session *s, struct stack_writer *writer, const struct stack_format *format,
-			 const struct stack_summary *summary, const struct stack_entry *entries, size_t nr, bool last)
+static void write_as(struct stack_session *s, struct stack_writer *writer,
+		     const struct stack_format *format, const struct stack_summary *summary,
+		     const struct stack_entry *entries, size_t nr, bool last)
 {
 	int error;
 
@@ -247,9 +264,10 @@ static void write_as(struct stack_session *s, struct stack_writer *writer, const
 	writer->out = s->run.out;
 	error = format->write(writer, summary, entries, nr);
 	if (others_follow(s) && format == stack_format_folded && !last)
-		putc('\n', s->run.out);	/* readers of folded stacks skip empty lines */
+		putc('\n', s->run.out); /* readers of folded stacks skip empty lines */
 	cli_flush(s->run.out);
-	cli_check(ferror(s->run.out) ? 0 : error, "print the stacks");	/* end_report() says why writing failed */
+	/* end_report() says why writing failed */
+	cli_check(ferror(s->run.out) ? 0 : error, "print the stacks");
 }
 
 void report_write(struct stack_session *s, struct made_report *made, bool last)
@@ -264,9 +282,10 @@ void report_write(struct stack_session *s, struct made_report *made, bool last)
 		bool all = format == stack_format_json && (!o->top || o->top == TOP_ALL);
 
 		run_use_output(&s->run, i);
-		if (all && made->nr_busy < made->nr)	/* the idle ones in their places */
+		if (all && made->nr_busy < made->nr) /* the idle ones in their places */
 			stack_entries_sort(made->entries, made->nr, summary->measure);
-		write_as(s, &made->writer, format, summary, made->entries, all ? made->nr : made->nr_busy, last);
+		write_as(s, &made->writer, format, summary, made->entries,
+			 all ? made->nr : made->nr_busy, last);
 		if (all && made->nr_busy < made->nr)
 			idle_to_end(made->entries, made->nr);
 	}
@@ -274,7 +293,8 @@ void report_write(struct stack_session *s, struct made_report *made, bool last)
 		stack_summary_print(stderr, summary);
 	made->writer.left_out = NULL;
 	if (left_out)
-		cli_warn("%s left out of a report: no room, see --max-report", counted(left_out, summary->measure->counted).text);
+		cli_warn("%s left out of a report: no room, see --max-report",
+			 counted(left_out, summary->measure->counted).text);
 	if (last)
 		stack_session_explain(s, made->entries, made->nr);
 	for (size_t i = run_nr_outputs(&o->run); i-- > 0;) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reports of a session's stacks: of all that it has gathered, or of a part. Errors end the program with a message. */
+/*
+ * Reports of a session's stacks: of all that it has gathered, or of a part. Errors end the program
+ * with a message.
+ */
 #ifndef EHPERF_RUN_STACK_REPORTS_H
 #define EHPERF_RUN_STACK_REPORTS_H
 
@@ -12,25 +15,32 @@
 
 /* what a report is of */
 struct report_of {
-	struct stack_entry *entries;	/* the report sorts them */
+	struct stack_entry *entries; /* the report sorts them */
 	size_t nr;
-	double from, until;		/* when they were measured: CLOCK_MONOTONIC */
-	struct stack_stats *since;	/* as of stack_session_losses() */
-	const struct loss *losses;	/* the tool's own */
+	double from, until;        /* when they were measured: CLOCK_MONOTONIC */
+	struct stack_stats *since; /* as of stack_session_losses() */
+	const struct loss *losses; /* the tool's own */
 	size_t nr_losses;
-	uint64_t room;			/* for so many frames; the coldest stacks are summed up */
-	const struct stack_pattern *only;	/* NULL: of all stacks */
-	bool for_view;			/* .summary.names is left to who prints it: only .calls are counted */
+	uint64_t room;                    /* for so many frames; the coldest stacks are summed up */
+	const struct stack_pattern *only; /* NULL: of all stacks */
+	bool for_view; /* .summary.names is left to who prints it: only .calls are counted */
 };
 
-/* The session has its options and its measure by now. The entries and losses must outlive the report. */
-void report_make(struct stack_session *session, struct made_report *made, const struct report_of *of);
+/*
+ * The session has its options and its measure by now. The entries and losses must outlive the
+ * report.
+ */
+void report_make(struct stack_session *session, struct made_report *made,
+		 const struct report_of *of);
 /* for a report that was made for a view */
 void report_count_names(struct made_report *made);
 /* {} is allowed */
 void report_free(struct made_report *made);
 
-/* How many frames a report has room for, in the longest of its formats. Text of few stacks and functions is small. */
+/*
+ * How many frames a report has room for, in the longest of its formats. Text of few stacks and
+ * functions is small.
+ */
 uint64_t report_room(const struct stack_options *options);
 
 /* Writes it to all outputs. last: the run is over */

@@ -34,22 +34,28 @@ static void set_hash_seed(struct bpf_object *object)
 }
 
 /* of processes and threads that maps have room for; with little memory, tables need it more */
-#define MAX_PROCESSES		65536
-#define MAX_PROCESSES_OF_LITTLE	16384
-#define LITTLE_MEMORY		(128 << 20)
+#define MAX_PROCESSES           65536
+#define MAX_PROCESSES_OF_LITTLE 16384
+#define LITTLE_MEMORY           (128 << 20)
 
-static int size_maps(struct bpf_object *object, const struct run_options *run, const struct stacks_wanted *wanted)
+static int size_maps(struct bpf_object *object, const struct run_options *run,
+		     const struct stacks_wanted *wanted)
 {
-	uint32_t processes = wanted->memory.kernel < LITTLE_MEMORY ? MAX_PROCESSES_OF_LITTLE : MAX_PROCESSES;
+	uint32_t processes =
+		wanted->memory.kernel < LITTLE_MEMORY ? MAX_PROCESSES_OF_LITTLE : MAX_PROCESSES;
 	bool pids = run->tasks.pids.nr || run->command;
 	const struct {
 		const char *name;
 		uint32_t nr;
 		bool at_once;
 	} maps[] = {
-		{ "values", wanted->max_stacks, wanted->may_be_nmi }, { "sent", wanted->max_stacks, wanted->may_be_nmi },
-		{ "procs", processes }, { "changes", processes }, { "exiting", processes },
-		{ "listed_pids", pids ? processes : 1 }, { "listed_tids", run->tasks.tids.nr ? processes : 1 },
+		{ "values", wanted->max_stacks, wanted->may_be_nmi },
+		{ "sent", wanted->max_stacks, wanted->may_be_nmi },
+		{ "procs", processes },
+		{ "changes", processes },
+		{ "exiting", processes },
+		{ "listed_pids", pids ? processes : 1 },
+		{ "listed_tids", run->tasks.tids.nr ? processes : 1 },
 	};
 	int error = 0;
 
@@ -82,7 +88,10 @@ void stack_session_configure(struct bpf_object *object, const struct run_options
 
 /* ---- as a part of the run ---- */
 
-/* Reads the command lines of processes that have begun, or become another program, since the last call. */
+/*
+ * Reads the command lines of processes that have begun, or become another program, since the last
+ * call.
+ */
 static int see_programs(struct stack_session *s)
 {
 	const struct processes *processes = unwinder_processes(s->unwinder);
@@ -90,7 +99,8 @@ static int see_programs(struct stack_session *s)
 
 	if (s->programs_seen == processes->nr_programs)
 		return 0;
-	for (struct process *process = processes->by_pid; process && !error; process = process->hh.next)
+	for (struct process *process = processes->by_pid; process && !error;
+	     process = process->hh.next)
 		if (process->program > s->programs_seen)
 			error = cmdlines_see(s->cmdlines, process->pid, process->program);
 	s->programs_seen = processes->nr_programs;
@@ -149,7 +159,7 @@ static void start_namer(struct stack_session *s, const struct naming_options *na
 {
 	struct symbol_options options = SYMBOL_OPTIONS_DEFAULT;
 	struct namer_options how = {
-		.interrupt_fd = signals_fd,	/* signals are handled later */
+		.interrupt_fd = signals_fd, /* signals are handled later */
 		.worker_bytes = s->wanted->memory.user,
 	};
 	const char *urls = getenv("DEBUGINFOD_URLS");
@@ -167,14 +177,15 @@ static void start_namer(struct stack_session *s, const struct naming_options *na
 }
 
 /*
- * Called for each new user stack. Reads names that may be gone at the end while the processes live: those of runtimes'
- * functions, and those in files that may disappear.
+ * Called for each new user stack. Reads names that may be gone at the end while the processes live:
+ * those of runtimes' functions, and those in files that may disappear.
  */
 static int see_stack(void *arg, pid_t pid, uint32_t uid, uint64_t *frames, uint32_t *nr)
 {
 	struct stack_session *s = arg;
 
-	*nr = runtime_names_see(s->runtime_names, unwinder_runtimes(s->unwinder, pid), s->foreign, pid, frames, *nr);
+	*nr = runtime_names_see(s->runtime_names, unwinder_runtimes(s->unwinder, pid), s->foreign,
+				pid, frames, *nr);
 	return namer_see(s->namer, pid, uid, frames, *nr);
 }
 
@@ -183,23 +194,27 @@ static void start_unwinder(struct stack_session *s)
 	const struct run_options *run = s->run.options;
 	struct unwinder_options options = {
 		.user_stacks = !s->wanted->only_kernel,
-		.all = ((!s->nr_pids && !run->command) || s->wanted->others) && !s->wanted->only_kernel,
+		.all = ((!s->nr_pids && !run->command) || s->wanted->others) &&
+		       !s->wanted->only_kernel,
 		.pids = s->pids,
 		.nr_pids = s->nr_pids,
 		.children = run->command || run->tasks.children,
 		.max_depth = s->wanted->max_depth,
 		.kernel_bytes = s->wanted->memory.kernel,
 		.user_bytes = s->wanted->memory.user / 8 * 3,
-		.use = runtime_names_use, .forget = runtime_names_forget, .names = s->runtime_names,
+		.use = runtime_names_use,
+		.forget = runtime_names_forget,
+		.names = s->runtime_names,
 	};
 
 	kernel_check(unwinder_new(&s->unwinder, s->object, s->modules, s->store, &options),
-		  "follow the processes");
+		     "follow the processes");
 	cli_check(unwinder_start(s->unwinder), "read the processes' mappings");
 }
 
 /*
- * Called before the tool has read anything of other users, because the serving process has a copy of the tool's memory.
+ * Called before the tool has read anything of other users, because the serving process has a copy
+ * of the tool's memory.
  */
 static void open_web_view(struct stack_session *s)
 {
@@ -208,17 +223,19 @@ static void open_web_view(struct stack_session *s)
 	unsigned port;
 
 	if (error == -ENOSYS)
-		cli_die(EXIT_FAILURE, "--serve needs the library libmicrohttpd.so.12, which is not there, or cannot be used");
+		cli_die(EXIT_FAILURE,
+			"--serve needs the library libmicrohttpd.so.12, which is not there, or cannot be used");
 	cli_check(error, "listen");
 	cli_warn("open %s in a browser", web_view_url(s->web_view));
 	port = web_view_port(s->web_view);
 	if (!server_is_local(at))
-		cli_warn("nothing is encrypted: who can read the network sees it, too. With --serve=%u and 'ssh -L %u:127.0.0.1:%u HOST' nobody does",
-			 port, port, port);
+		cli_warn(
+			"nothing is encrypted: who can read the network sees it, too. With --serve=%u and 'ssh -L %u:127.0.0.1:%u HOST' nobody does",
+			port, port, port);
 }
 
-void stack_session_open(struct stack_session *s, struct bpf_object *object, const struct run_options *run,
-			const struct stacks_wanted *wanted)
+void stack_session_open(struct stack_session *s, struct bpf_object *object,
+			const struct run_options *run, const struct stacks_wanted *wanted)
 {
 	*s = (struct stack_session){ .object = object, .wanted = wanted };
 	if (wanted->runtimes)
@@ -228,7 +245,8 @@ void stack_session_open(struct stack_session *s, struct bpf_object *object, cons
 		open_web_view(s);
 	if (wanted->only_user || wanted->only_kernel)
 		json_object_object_add(s->run.filters, "stacks",
-				       json_object_new_string(wanted->only_user ? "user" : "kernel"));
+				       json_object_new_string(wanted->only_user ? "user"
+										: "kernel"));
 	s->modules = modules_new();
 	s->runtime_names = runtime_names_new();
 	s->kernel = kernel_symbols_new(kernel_names_ask, object);
@@ -264,7 +282,7 @@ void stack_session_see_trampolines(struct stack_session *s)
 
 void stack_session_drain(struct stack_session *s)
 {
-	priority_take_for(2 * REPORT_CPU_MS);	/* with what the ring buffer still has */
+	priority_take_for(2 * REPORT_CPU_MS); /* with what the ring buffer still has */
 	cli_check(unwinder_follow(s->unwinder, true), "read the results");
 	cli_check(stack_store_finish(s->store), "read the results");
 }
@@ -272,17 +290,21 @@ void stack_session_drain(struct stack_session *s)
 static struct frame_names names_of(const struct stack_session *s)
 {
 	return (struct frame_names){
-		.modules = s->modules, .namer = s->namer, .runtimes = s->runtime_names,
+		.modules = s->modules,
+		.namer = s->namer,
+		.runtimes = s->runtime_names,
 		.kernel = s->kernel,
 	};
 }
 
 struct stack_writer stack_session_writer(struct stack_session *s)
 {
-	return (struct stack_writer){ .out = s->run.out, .names = names_of(s), .ended = signals_cut_report };
+	return (struct stack_writer){ .out = s->run.out,
+				      .names = names_of(s),
+				      .ended = signals_cut_report };
 }
 
-#define SETTLE_MS 300	/* a report waits so long for names that were asked for and have not come */
+#define SETTLE_MS 300 /* a report waits so long for names that were asked for and have not come */
 
 void stack_session_place(const struct stack_session *s, struct placed_stacks *placed,
 			 struct stack_entry *entries, size_t nr)
@@ -293,7 +315,8 @@ void stack_session_place(const struct stack_session *s, struct placed_stacks *pl
 	cli_check(placed_stacks_add(placed, &how, entries, nr), "name the frames");
 }
 
-void stack_session_note(const struct stack_session *s, struct process_notes *notes, const uint32_t *pids, size_t nr)
+void stack_session_note(const struct stack_session *s, struct process_notes *notes,
+			const uint32_t *pids, size_t nr)
 {
 	char path[4096];
 
@@ -302,14 +325,17 @@ void stack_session_note(const struct stack_session *s, struct process_notes *not
 	cli_check(cmdlines_settle(s->cmdlines, SETTLE_MS), "record the processes");
 	for (size_t i = 0; i < nr; i++) {
 		/* the current cgroup; a process that has ended has none any more */
-		bool in_cgroup = !process_notes_find(notes, pids[i]) && !cgroup_path(pids[i], path, sizeof(path));
+		bool in_cgroup = !process_notes_find(notes, pids[i]) &&
+				 !cgroup_path(pids[i], path, sizeof(path));
 
-		cli_check(process_notes_add(notes, pids[i], cmdlines_get(s->cmdlines, pids[i]), in_cgroup ? path : NULL),
+		cli_check(process_notes_add(notes, pids[i], cmdlines_get(s->cmdlines, pids[i]),
+					    in_cgroup ? path : NULL),
 			  "record the processes");
 	}
 }
 
-void stack_session_describe(struct stack_session *s, const struct stack_options *o, const char *report)
+void stack_session_describe(struct stack_session *s, const struct stack_options *o,
+			    const char *report)
 {
 	struct json_object *start = s->run.start;
 
@@ -338,20 +364,23 @@ uint64_t stack_session_lost(const struct stack_session *s, const struct perf_eve
 	runs = calloc(nr, sizeof(*runs));
 	cli_check(runs ? 0 : -ENOMEM, "read the results");
 	for (size_t cpu = 0; cpu < nr; cpu++)
-		runs[cpu] = (struct perf_runs){ .runs = stats[cpu].runs, .idle_runs = stats[cpu].idle_runs };
+		runs[cpu] = (struct perf_runs){ .runs = stats[cpu].runs,
+						.idle_runs = stats[cpu].idle_runs };
 	cli_check(perf_events_lost(events, runs, &lost), "read the results");
 	free(runs);
 	free(stats);
 	return lost;
 }
 
-size_t stack_session_losses(const struct stack_session *s, const char *unfollowed, const struct loss *losses,
-			    size_t nr_losses, struct stack_stats *since, struct loss all[MAX_LOSSES])
+size_t stack_session_losses(const struct stack_session *s, const char *unfollowed,
+			    const struct loss *losses, size_t nr_losses, struct stack_stats *since,
+			    struct loss all[MAX_LOSSES])
 {
 	struct stack_stats stats = stack_session_stats(s);
 	const struct loss own[] = {
 		{ "lost_no_room", stats.no_room - since->no_room,
-		  "samples lost by this tool: no room, see --max-stacks and --max-memory", .lost = true },
+		  "samples lost by this tool: no room, see --max-stacks and --max-memory",
+		  .lost = true },
 		{ "forks_lost", stats.forks_lost - since->forks_lost,
 		  unfollowed ? unfollowed : "tasks not followed: too many at a time" },
 		{ "processes_refused", unwinder_counts(s->unwinder).refused, NULL },
@@ -363,7 +392,8 @@ size_t stack_session_losses(const struct stack_session *s, const char *unfollowe
 	return losses_join(all, losses, nr_losses, own, sizeof(own) / sizeof(own[0]));
 }
 
-struct stack_writer stack_session_named_writer(struct stack_session *s, const struct stack_options *o)
+struct stack_writer stack_session_named_writer(struct stack_session *s,
+					       const struct stack_options *o)
 {
 	struct stack_writer writer = stack_session_writer(s);
 
@@ -376,7 +406,8 @@ struct stack_writer stack_session_named_writer(struct stack_session *s, const st
 	return writer;
 }
 
-void stack_session_explain(const struct stack_session *s, const struct stack_entry *entries, size_t nr)
+void stack_session_explain(const struct stack_session *s, const struct stack_entry *entries,
+			   size_t nr)
 {
 	const char *tool = program_invocation_short_name;
 
@@ -395,7 +426,8 @@ struct idle_asked stack_session_asked(const struct stack_session *s)
 
 	return (struct idle_asked){
 		.main = s->run.command.pid > 0 ? s->run.command.pid : only,
-		.tids = tasks->tids.ids, .nr_tids = tasks->tids.nr,
+		.tids = tasks->tids.ids,
+		.nr_tids = tasks->tids.nr,
 	};
 }
 
@@ -405,7 +437,8 @@ static void warn_crowded(const struct stack_session *s)
 
 	if (!nr)
 		return;
-	fprintf(stderr, "%s: no room for more stacks of uid %" PRIu32, program_invocation_short_name, uid);
+	fprintf(stderr, "%s: no room for more stacks of uid %" PRIu32,
+		program_invocation_short_name, uid);
 	if (nr > 1)
 		fprintf(stderr, " and of %s", counted(nr - 1, "other users").text);
 	fputs(": their values are summed up by thread, see --max-memory\n", stderr);
@@ -419,24 +452,28 @@ static void show_counts(const struct stack_session *s)
 
 	kernel_say_verified(s->object);
 	if (c.untraced_munmap)
-		cli_warn("mapping changes are not seen (%s): frames in code that has just replaced other code may be wrong",
-			 strerror(c.untraced_munmap));
-	cli_warn("start: %s read in %.1f ms, %s compiled in %.1f ms, %llu KiB of slabs inserted in %.1f ms, lists published in %.1f ms",
-		 counted(c.processes, "processes").text, c.read_s * 1e3, counted(c.files_at_start, "files").text,
-		 c.compile_s * 1e3, (unsigned long long)c.slab_bytes / 1024, c.insert_s * 1e3,
-		 c.publish_s * 1e3);
+		cli_warn(
+			"mapping changes are not seen (%s): frames in code that has just replaced other code may be wrong",
+			strerror(c.untraced_munmap));
+	cli_warn(
+		"start: %s read in %.1f ms, %s compiled in %.1f ms, %llu KiB of slabs inserted in %.1f ms, lists published in %.1f ms",
+		counted(c.processes, "processes").text, c.read_s * 1e3,
+		counted(c.files_at_start, "files").text, c.compile_s * 1e3,
+		(unsigned long long)c.slab_bytes / 1024, c.insert_s * 1e3, c.publish_s * 1e3);
 	if (c.unpublished)
-		cli_warn("%llu mapping lists could not be published", (unsigned long long)c.unpublished);
+		cli_warn("%llu mapping lists could not be published",
+			 (unsigned long long)c.unpublished);
 	if (c.regions_given_up)
 		cli_warn("JIT code changed too often, and was not read any more: %s",
 			 counted(c.regions_given_up, "mappings").text);
-	cli_warn("run: %llu files (%llu without a table), %llu rows in %llu bytes of tables, %llu tables evicted; "
-		 "%llu process events, %llu publications (%llu waited for a slab), %llu raw samples",
-		 (unsigned long long)c.files, (unsigned long long)c.files_without_table,
-		 (unsigned long long)c.rows, (unsigned long long)c.table_bytes, (unsigned long long)c.evicted,
-		 (unsigned long long)c.events,
-		 (unsigned long long)c.publications, (unsigned long long)c.slab_waits,
-		 (unsigned long long)c.raw_samples);
+	cli_warn(
+		"run: %llu files (%llu without a table), %llu rows in %llu bytes of tables, %llu tables evicted; "
+		"%llu process events, %llu publications (%llu waited for a slab), %llu raw samples",
+		(unsigned long long)c.files, (unsigned long long)c.files_without_table,
+		(unsigned long long)c.rows, (unsigned long long)c.table_bytes,
+		(unsigned long long)c.evicted, (unsigned long long)c.events,
+		(unsigned long long)c.publications, (unsigned long long)c.slab_waits,
+		(unsigned long long)c.raw_samples);
 }
 
 int stack_session_close(struct stack_session *s)

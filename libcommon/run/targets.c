@@ -16,7 +16,9 @@
 static void open_list(struct target_list *l, const struct id_list *list, bool threads)
 {
 	*l = (struct target_list){
-		.list = list, .threads = threads, .pids = calloc(list->nr, sizeof(*l->pids)),
+		.list = list,
+		.threads = threads,
+		.pids = calloc(list->nr, sizeof(*l->pids)),
 		.fds = calloc(list->nr, sizeof(*l->fds)),
 	};
 	cli_check(list->nr && (!l->pids || !l->fds) ? -ENOMEM : 0, "watch the processes");
@@ -29,7 +31,8 @@ static void open_list(struct target_list *l, const struct id_list *list, bool th
 	}
 }
 
-void targets_open(struct targets *t, const struct task_filter *filter, const struct bpf_object *object)
+void targets_open(struct targets *t, const struct task_filter *filter,
+		  const struct bpf_object *object)
 {
 	*t = (struct targets){ .forks = filter->children ? object : NULL, .filter = filter };
 	open_list(&t->of[0], &filter->pids, false);
@@ -39,7 +42,9 @@ void targets_open(struct targets *t, const struct task_filter *filter, const str
 /* A process has ended when its last thread has, even if nobody has waited for it yet. */
 static bool has_ended(const struct target_list *l, size_t i)
 {
-	return l->fds[i].revents || (l->threads && syscall(SYS_tgkill, l->pids[i], l->list->ids[i], 0) && errno == ESRCH);
+	return l->fds[i].revents ||
+	       (l->threads && syscall(SYS_tgkill, l->pids[i], l->list->ids[i], 0) &&
+		errno == ESRCH);
 }
 
 static bool all_ended(struct target_list *l)
@@ -67,7 +72,10 @@ static bool forks_ended(struct targets *t)
 
 #define CGROUP_LOOK_NS 1000000000
 
-/* Was the cgroup removed? Another one may have its name by now, as that of a service that was started again. */
+/*
+ * Was the cgroup removed? Another one may have its name by now, as that of a service that was
+ * started again.
+ */
 static bool cgroup_ended(struct targets *t)
 {
 	uint64_t id = 0, now = clock_ns();
@@ -96,10 +104,12 @@ void targets_close(struct targets *t)
 		struct target_list *l = &t->of[i];
 
 		if (l->ended && l->list->nr == 1)
-			cli_warn("%s %d%s ended", l->threads ? "thread" : "process", l->list->ids[0],
+			cli_warn("%s %d%s ended", l->threads ? "thread" : "process",
+				 l->list->ids[0],
 				 t->forks ? " and all its descendants have" : " has");
 		else if (l->ended)
-			cli_warn("all %zu %s%s have ended", l->list->nr, l->threads ? "threads" : "processes",
+			cli_warn("all %zu %s%s have ended", l->list->nr,
+				 l->threads ? "threads" : "processes",
 				 t->forks ? " and all their descendants" : "");
 		for (size_t fd = 0; fd < l->list->nr; fd++)
 			if (l->fds[fd].fd >= 0)

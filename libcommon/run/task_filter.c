@@ -30,7 +30,8 @@ static void check_pid(pid_t id)
 	if (!pid)
 		cli_die(EXIT_FAILURE, "no process with PID %d", id);
 	if (pid != id)
-		cli_die(EXIT_FAILURE, "%d is a thread of process %d: use -p %d, or -t %d", id, pid, pid, id);
+		cli_die(EXIT_FAILURE, "%d is a thread of process %d: use -p %d, or -t %d", id, pid,
+			pid, id);
 }
 
 /* the process's name; "": it is gone, or a zombie without threads */
@@ -42,17 +43,19 @@ static void read_name(const char *pid, char name[NAME_MAX])
 	FILE *file;
 
 	*name = 0;
-	snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);	/* proc_pid_stat(5): "PID (NAME) STATE ..." */
+	/* proc_pid_stat(5): "PID (NAME) STATE ..." */
+	snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
 	file = fopen(path, "re");
 	text[file ? fread(text, 1, sizeof(text) - 1, file) : 0] = 0;
 	if (file)
 		fclose(file);
 	from = strchr(text, '(');
-	end = strrchr(text, ')');	/* of the name, whatever is in it */
+	end = strrchr(text, ')'); /* of the name, whatever is in it */
 	if (!from || !end)
 		return;
 	*end = 0;
-	sscanf(end + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld", &state, &threads);
+	sscanf(end + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld",
+	       &state, &threads);
 	if (state != 'Z' || threads > 1)
 		snprintf(name, NAME_MAX, "%s", from + 1);
 }
@@ -90,7 +93,9 @@ void task_filter_take_pids(struct task_filter *f, const char *arg)
 		if (length <= TASK_NAME_BYTES)
 			memcpy(word, from, length);
 		if (!*word)
-			cli_die(EXIT_USAGE, "not a list of process IDs, or names of 1 to %d bytes: '%s'", TASK_NAME_BYTES, arg);
+			cli_die(EXIT_USAGE,
+				"not a list of process IDs, or names of 1 to %d bytes: '%s'",
+				TASK_NAME_BYTES, arg);
 		if (strspn(word, "0123456789") != length)
 			take_named(&f->pids, word);
 		else if (cli_parse_ids(word, &f->pids))
@@ -139,7 +144,7 @@ static void configure_cpus(struct bpf_object *object, const struct cpu_set *want
 
 	if (!wanted->nr)
 		return;
-	cpus = cpus_online(wanted);	/* one at least; the others may come later */
+	cpus = cpus_online(wanted); /* one at least; the others may come later */
 	cpu_set_free(&cpus);
 	listed = calloc(1, bytes + sizeof(*listed));
 	cli_check(listed ? 0 : -ENOMEM, "list the CPUs");
@@ -147,8 +152,9 @@ static void configure_cpus(struct bpf_object *object, const struct cpu_set *want
 		if (!wanted->has[cpu])
 			continue;
 		if (cpu / 8 >= bytes)
-			cli_die(EXIT_FAILURE, "CPU %zu cannot be listed: the highest possible number is %zu",
-				cpu, bytes * 8 - 1);
+			cli_die(EXIT_FAILURE,
+				"CPU %zu cannot be listed: the highest possible number is %zu", cpu,
+				bytes * 8 - 1);
 		listed[cpu / 64] |= 1ULL << cpu % 64;
 	}
 	kernel_set(object, "listed_cpus", listed, bytes);
@@ -184,7 +190,8 @@ void task_filter_configure(struct bpf_object *object, const struct task_filter *
 
 bool task_filter_is_set(const struct task_filter *f)
 {
-	return f->pids.nr || f->tids.nr || f->only_user_threads || f->only_kernel_threads || f->comm || f->cgroup;
+	return f->pids.nr || f->tids.nr || f->only_user_threads || f->only_kernel_threads ||
+	       f->comm || f->cgroup;
 }
 
 bool task_filter_has_idle(const struct task_filter *f)

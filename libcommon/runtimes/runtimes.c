@@ -7,11 +7,7 @@
 #include "runtimes/hotspot/hotspot.h"
 #include "runtimes/python/python.h"
 
-const struct runtime *const all_runtimes[] = {
-	&python_runtime,
-	&hotspot_runtime,
-	NULL
-};
+const struct runtime *const all_runtimes[] = { &python_runtime, &hotspot_runtime, NULL };
 
 #define NR_RUNTIMES (sizeof(all_runtimes) / sizeof(all_runtimes[0]) - 1)
 _Static_assert(NR_RUNTIMES <= MAX_RUNTIMES, "struct publication has room for all");
@@ -68,13 +64,14 @@ void runtime_names_free(struct runtime_names *names)
 	free(names);
 }
 
-uint32_t runtime_names_see(struct runtime_names *names, const struct runtime_process *processes, struct foreign *foreign,
-			   pid_t pid, uint64_t *frames, uint32_t nr)
+uint32_t runtime_names_see(struct runtime_names *names, const struct runtime_process *processes,
+			   struct foreign *foreign, pid_t pid, uint64_t *frames, uint32_t nr)
 {
 	static const struct runtime_process none;
 
 	for (size_t i = 0; i < NR_RUNTIMES; i++)
-		nr = all_runtimes[i]->see(names->of[i], processes ? &processes[i] : &none, foreign, pid, frames, nr);
+		nr = all_runtimes[i]->see(names->of[i], processes ? &processes[i] : &none, foreign,
+					  pid, frames, nr);
 	return nr;
 }
 
@@ -118,7 +115,8 @@ const void *runtime_names_of(const struct runtime_names *names, size_t i)
 	return names->of[i];
 }
 
-size_t runtime_names_find(const struct runtime_names *names, uint64_t frame, struct runtime_function *functions, size_t max)
+size_t runtime_names_find(const struct runtime_names *names, uint64_t frame,
+			  struct runtime_function *functions, size_t max)
 {
 	size_t i = number_of(frame);
 

@@ -94,8 +94,8 @@ uint32_t cfi_states_of_rule(struct cfi_states *s, const struct eh_rule *rule)
 
 struct run {
 	struct cfi_state state;
-	const struct cfi_state *initial;	/* the CIE's; NULL while the CIE's own program runs */
-	bool misplaced;				/* an instruction that has no business here */
+	const struct cfi_state *initial; /* the CIE's; NULL while the CIE's own program runs */
+	bool misplaced;                  /* an instruction that has no business here */
 };
 
 static void set_cfa(struct cfi_state *s)
@@ -159,7 +159,7 @@ static void on_restore(void *run, uint64_t reg)
 	if (r->initial)
 		eh_rule_restore(&r->state.rule, &r->initial->rule, reg);
 	else
-		r->misplaced = true;	/* there is nothing yet to restore */
+		r->misplaced = true; /* there is nothing yet to restore */
 }
 
 /*
@@ -196,7 +196,8 @@ static const struct cfi_ops rule_ops = {
 	.toggle_ra_signing = on_nothing,
 };
 
-uint32_t cfi_states_run(struct cfi_states *s, uint32_t class, uint32_t from, const uint8_t *ops, size_t size)
+uint32_t cfi_states_run(struct cfi_states *s, uint32_t class, uint32_t from, const uint8_t *ops,
+			size_t size)
 {
 	static const struct cfi_state unsupported = { .rule = { .kind = RULE_UNSUPPORTED } };
 	const struct cie_class *c = &s->classes[class];

@@ -2,13 +2,14 @@
 /*
  * The state set of the call frame machine (DWARF 5, 6.4.2 and 6.4.3).
  *
- * A state is the set of rules in force at one point of an FDE's program. What instructions do to it depends on three things
- * only: the state, their bytes, and the CIE (its alignment factors and its initial rules, to which DW_CFA_restore returns). So
- * an FDE's program is a walk through a small automaton. States and CIEs are interned: each distinct one gets a number. Each
- * transition is run once by cfi_run() and remembered; look-ups compile nearly all of a file.
+ * A state is the set of rules in force at one point of an FDE's program. What instructions do to it
+ * depends on three things only: the state, their bytes, and the CIE (its alignment factors and its
+ * initial rules, to which DW_CFA_restore returns). So an FDE's program is a walk through a small
+ * automaton. States and CIEs are interned: each distinct one gets a number. Each transition is run
+ * once by cfi_run() and remembered; look-ups compile nearly all of a file.
  *
- * Instructions that advance the location, remember or restore a state are not among these: fde_rows_write() (unwind_table.c),
- * which runs the FDEs, does them, on numbers.
+ * Instructions that advance the location, remember or restore a state are not among these:
+ * fde_rows_write() (unwind_table.c), which runs the FDEs, does them, on numbers.
  *
  * There are few states: libcrypto has 618, Chromium some thousand.
  */
@@ -25,8 +26,9 @@
 #include "tables_abi.h"
 
 /*
- * A row's rules. The CFA's register and offset stand apart from the rule, since an expression for the CFA
- * leaves them as they were, and DW_CFA_def_cfa_register may come back to them (libgcrypt's assembly does).
+ * A row's rules. The CFA's register and offset stand apart from the rule, since an expression for
+ * the CFA leaves them as they were, and DW_CFA_def_cfa_register may come back to them (libgcrypt's
+ * assembly does).
  */
 struct cfi_state {
 	struct eh_rule rule;
@@ -39,31 +41,32 @@ struct cfi_state {
 struct cie_class {
 	uint64_t code_align;
 	int64_t data_align;
-	uint32_t initial;	/* state */
+	uint32_t initial; /* state */
 	uint8_t fde_encoding;
-	bool bad;		/* its program does not decode, or has instructions that no CIE may have */
+	bool bad; /* its program does not decode, or has instructions that no CIE may have */
 };
 
 /* a remembered transition */
 #define MEMO_SHIFT 11
 struct cfi_memo {
 	/*
-	 * up to 8 bytes, zero-extended, which is unambiguous: none of them is a nop, the only instruction
-	 * of value 0. 0: empty
+	 * up to 8 bytes, zero-extended, which is unambiguous: none of them is a nop, the only
+	 * instruction of value 0. 0: empty
 	 */
 	uint64_t ops;
-	uint32_t from;		/* class << 20 | state */
+	uint32_t from; /* class << 20 | state */
 	uint32_t to;
 };
 
 struct cfi_states {
-	int error;		/* sticky: 0, -ENOMEM, or -EOVERFLOW (more than a table has room for rules) */
-	struct cfi_state *all;	/* distinct, in order of appearance; two of them may have one rule, which is rare */
-	uint32_t *slot_of;	/* of each state, 0 at first: the row writer's (row_writer.h) */
+	int error; /* sticky: 0, -ENOMEM, or -EOVERFLOW (more than a table has room for rules) */
+	/* distinct, in order of appearance; two of them may have one rule, which is rare */
+	struct cfi_state *all;
+	uint32_t *slot_of; /* of each state, 0 at first: the row writer's (row_writer.h) */
 	size_t nr, max, max_slots_of;
 	/* private */
-	uint32_t *slots;	/* hash table: state number + 1; 0 is empty */
-	uint32_t nr_slots;	/* power of two */
+	uint32_t *slots;   /* hash table: state number + 1; 0 is empty */
+	uint32_t nr_slots; /* power of two */
 	uint64_t seed;
 	struct cie_class *classes;
 	size_t nr_classes, max_classes;
@@ -83,7 +86,8 @@ void cfi_states_init(struct cfi_states *s);
 void cfi_states_free(struct cfi_states *s);
 
 /*
- * The number of a state that is not of CFI and has this rule: no instructions are applied to it. 0 with s->error set on failure
+ * The number of a state that is not of CFI and has this rule: no instructions are applied to it. 0
+ * with s->error set on failure
  */
 uint32_t cfi_states_of_rule(struct cfi_states *s, const struct eh_rule *rule);
 
@@ -100,9 +104,13 @@ static inline int cfi_states_class(struct cfi_states *s, const struct cie *cie)
  * The state that these instructions lead to; RULE_UNSUPPORTED's where they do not decode. Not
  * remembered.
  */
-uint32_t cfi_states_run(struct cfi_states *s, uint32_t class, uint32_t from, const uint8_t *ops, size_t size);
+uint32_t cfi_states_run(struct cfi_states *s, uint32_t class, uint32_t from, const uint8_t *ops,
+			size_t size);
 
-/* cfi_states_run(), with the result remembered. ops[0 .. size) is followed by more of the program, up to limit */
+/*
+ * cfi_states_run(), with the result remembered. ops[0 .. size) is followed by more of the program,
+ * up to limit
+ */
 static inline uint32_t cfi_states_apply(struct cfi_states *s, uint32_t class, uint32_t from,
 					const uint8_t *ops, size_t size, const uint8_t *limit)
 {
@@ -118,7 +126,8 @@ static inline uint32_t cfi_states_apply(struct cfi_states *s, uint32_t class, ui
 	} else {
 		memcpy(&key, ops, size);
 	}
-	memo = &s->memos[((key ^ (uint64_t)key_from << 32) * 0x9e3779b97f4a7c15) >> (64 - MEMO_SHIFT)];
+	memo = &s->memos[((key ^ (uint64_t)key_from << 32) * 0x9e3779b97f4a7c15) >>
+			 (64 - MEMO_SHIFT)];
 	if (__builtin_expect(memo->ops != key || memo->from != key_from, 0)) {
 		memo->to = cfi_states_run(s, class, from, ops, size);
 		memo->ops = key;

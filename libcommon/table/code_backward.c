@@ -15,10 +15,10 @@
  * only went down would settle after a few passes; passes run from the last instruction to the
  * first, so that one is enough, except for changes by the backward jumps of loops.
  *
- * Two things can also raise a cell or move it sideways, so that this does not prove that the passes end:
- * is_last_call() makes a call's cell depend on whether its target has a rule *yet*; and a loop that
- * moves the CFA's register gives a new offset on each pass. So passes are counted, and after too many
- * passes no rule of this code is used.
+ * Two things can also raise a cell or move it sideways, so that this does not prove that the passes
+ * end: is_last_call() makes a call's cell depend on whether its target has a rule *yet*; and a loop
+ * that moves the CFA's register gives a new offset on each pass. So passes are counted, and after
+ * too many passes no rule of this code is used.
  */
 #include <string.h>
 
@@ -60,8 +60,9 @@ bool code_is_aligned(const struct code *c, size_t i)
 /* of a large frame, what is compared is worked out first */
 bool code_is_stack_check(const struct code *c, size_t i)
 {
-	return c->insns[i].stack_check || (i + 1 < c->nr && c->insns[i + 1].stack_check && c->insns[i].effect == INSN_SET &&
-					   c->insns[i].base == REG_SP);
+	return c->insns[i].stack_check ||
+	       (i + 1 < c->nr && c->insns[i + 1].stack_check && c->insns[i].effect == INSN_SET &&
+		c->insns[i].base == REG_SP);
 }
 
 bool code_is_prologue(const struct code *c, size_t i)
@@ -70,12 +71,13 @@ bool code_is_prologue(const struct code *c, size_t i)
 		return true;
 	if (c->insns[i].landing && i + 1 < c->nr)
 		i++;
-	return c->insns[i].prologue || (c->insns[i].effect == INSN_PUSH && saved_index(c->insns[i].reg) >= 0);
+	return c->insns[i].prologue ||
+	       (c->insns[i].effect == INSN_PUSH && saved_index(c->insns[i].reg) >= 0);
 }
 
 /*
- * Does a function begin at instruction i, or behind the padding there? With a prologue; or behind padding,
- * if this code does not jump there as to a loop.
+ * Does a function begin at instruction i, or behind the padding there? With a prologue; or behind
+ * padding, if this code does not jump there as to a loop.
  */
 static bool function_follows(const struct code *c, size_t i)
 {
@@ -85,7 +87,8 @@ static bool function_follows(const struct code *c, size_t i)
 		i++;
 	if (i == c->nr || !code_is_aligned(c, i))
 		return padded;
-	return code_is_prologue(c, i) || (padded && !(c->insns[i].jumped_to && !c->insns[i].called));
+	return code_is_prologue(c, i) ||
+	       (padded && !(c->insns[i].jumped_to && !c->insns[i].called));
 }
 
 /*
@@ -98,9 +101,13 @@ static bool function_follows(const struct code *c, size_t i)
 static bool is_last_call(const struct code *c, size_t i)
 {
 	const struct insn *insn = &c->insns[i], *next = insn + 1;
-	const struct eh_rule *callee = insn->target != NO_TARGET ? &c->insns[insn->target].rule : NULL;
+	const struct eh_rule *callee =
+		insn->target != NO_TARGET ? &c->insns[insn->target].rule : NULL;
 
-	/* where a call overwrites the return address's register, code that still needs that is not behind it */
+	/*
+	 * where a call overwrites the return address's register, code that still needs that is not
+	 * behind it
+	 */
 	if (RA_IN_REGISTER)
 		return i + 1 < c->nr && (next->called || next->rule.saved[SAVED_RA] == SAVED_SAME);
 	if (callee && callee->kind == RULE_NONE)
@@ -147,12 +154,15 @@ static struct eh_rule rule_before(const struct code *c, size_t i)
 	 * a function that is called has its return address at sp: where that does not come out,
 	 * something was misread
 	 */
-	return insn->called && code_rule_is_known(&rule) && !code_rule_is_entry(&rule) ? code_rule_conflict() : rule;
+	return insn->called && code_rule_is_known(&rule) && !code_rule_is_entry(&rule)
+		       ? code_rule_conflict()
+		       : rule;
 }
 
 /*
- * Has a cell that instruction i's is computed from changed since that was done last? What comes next is
- * computed just before, in this pass; a target further up was, in the last one, computed after i.
+ * Has a cell that instruction i's is computed from changed since that was done last? What comes
+ * next is computed just before, in this pass; a target further up was, in the last one, computed
+ * after i.
  */
 static bool is_stale(const struct code *c, size_t i, int pass)
 {

@@ -10,14 +10,14 @@
 #include "table/fde_index.h"
 #include "table/machine.h"
 
-#define FUNCTION_ALIGNMENT 16	/* what compilers and assembly give functions; loops are jumped to */
+#define FUNCTION_ALIGNMENT 16 /* what compilers and assembly give functions; loops are jumped to */
 
 struct entries {
 	struct elf_file *file;
 	uint64_t *vaddrs;
 	size_t nr, room;
 	uint64_t code_bytes;
-	int error;			/* sticky */
+	int error; /* sticky */
 };
 
 static void add(struct entries *e, uint64_t vaddr)
@@ -29,19 +29,21 @@ static void add(struct entries *e, uint64_t vaddr)
 }
 
 /*
- * what stands between functions: what assemblers fill up with, and between sections zeros, which decode as
- * additions
+ * what stands between functions: what assemblers fill up with, and between sections zeros, which
+ * decode as additions
  */
 static bool is_padding(const struct code *c, const struct insn *insn)
 {
-	return insn->padding || (insn->at + 1 < c->size && !c->bytes[insn->at] && !c->bytes[insn->at + 1]);
+	return insn->padding ||
+	       (insn->at + 1 < c->size && !c->bytes[insn->at] && !c->bytes[insn->at + 1]);
 }
 
 /* what is found out of each instruction */
 struct place {
-	bool apart;		/* only a jump or a call leads to it: behind padding, or behind what does not go on */
+	/* only a jump or a call leads to it: behind padding, or behind what does not go on */
+	bool apart;
 	bool entry;
-	uint32_t function;	/* number of the entry at or before it */
+	uint32_t function; /* number of the entry at or before it */
 };
 
 static bool is_aligned(const struct code *c, size_t i)
@@ -62,7 +64,8 @@ static void find_entries(const struct code *c, struct place *places)
 			continue;
 		}
 		places[i].apart = apart;
-		places[i].entry = first || insn->called || (apart && !insn->jumped_to && is_aligned(c, i));
+		places[i].entry =
+			first || insn->called || (apart && !insn->jumped_to && is_aligned(c, i));
 		first = false;
 		apart = !insn_reaches_next(insn);
 	}
@@ -78,7 +81,8 @@ static void find_tail_called(const struct code *c, struct place *places)
 	for (size_t i = 0; i < c->nr; i++) {
 		uint32_t to = c->insns[i].effect == INSN_JUMP ? c->insns[i].target : NO_TARGET;
 
-		if (to < c->nr && places[to].apart && is_aligned(c, to) && places[to].function != places[i].function)
+		if (to < c->nr && places[to].apart && is_aligned(c, to) &&
+		    places[to].function != places[i].function)
 			places[to].entry = true;
 	}
 }
@@ -117,7 +121,7 @@ static void add_gap(struct entries *e, uint64_t start, uint64_t end)
 
 		if (!s->executable || from >= to ||
 		    (to - from < MAX_ALIGNMENT && from > s->file_offset && to < segment_end))
-			continue;	/* what separates two functions is no code, as in gaps.c */
+			continue; /* what separates two functions is no code, as in gaps.c */
 		e->code_bytes += to - from;
 		if (e->code_bytes > CODE_ENTRIES_MAX_BYTES) {
 			e->error = -EFBIG;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Functions that do not return: musl's path from __libc_start_main to exit, and the beginning of its threads. They cannot be
- * reached backwards from a return, so they are followed on all paths from their first instruction, where the rule is known. The
- * first rule that reaches an instruction is kept: such a function is entered at one place only, and its paths have the same frame
- * at an instruction, as in all compiled code.
+ * Functions that do not return: musl's path from __libc_start_main to exit, and the beginning of
+ * its threads. They cannot be reached backwards from a return, so they are followed on all paths
+ * from their first instruction, where the rule is known. The first rule that reaches an instruction
+ * is kept: such a function is entered at one place only, and its paths have the same frame at an
+ * instruction, as in all compiled code.
  *
- * Code that is left only by a computed jump cannot be reached backwards from a return either: the block of a switch between the
- * comparison and the jump. Its beginning is on a path that does return, and it is followed from there.
+ * Code that is left only by a computed jump cannot be reached backwards from a return either: the
+ * block of a switch between the comparison and the jump. Its beginning is on a path that does
+ * return, and it is followed from there.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,11 +18,11 @@
 #include "table/code_solve.h"
 #include "table/machine.h"
 
-#define MAX_FORWARD 4096	/* instructions of such a function */
+#define MAX_FORWARD 4096 /* instructions of such a function */
 
 struct forward {
 	struct code *code;
-	uint32_t reached[MAX_FORWARD];	/* numbers of instructions, in the order of being reached */
+	uint32_t reached[MAX_FORWARD]; /* numbers of instructions, in the order of being reached */
 	uint32_t nr, done;
 };
 
@@ -29,7 +31,10 @@ static bool ends_function(const struct insn *insn)
 	return insn->padding || insn->effect == INSN_CALL || !insn_reaches_next(insn);
 }
 
-/* A function that only jumps through a register, as musl's wrapper_cmp() does: no path leads into it, and padding follows. */
+/*
+ * A function that only jumps through a register, as musl's wrapper_cmp() does: no path leads into
+ * it, and padding follows.
+ */
 static bool is_lone_jump(const struct code *c, size_t i)
 {
 	const struct insn *insn = &c->insns[i];
@@ -43,8 +48,9 @@ static bool is_lone_jump(const struct code *c, size_t i)
 }
 
 /*
- * Does a function seem to begin here? Aligned, behind the end of another or padding, and called or with a
- * prologue. What this code jumps to may be a loop; where endbr64 stands it is a function, by a tail call
+ * Does a function seem to begin here? Aligned, behind the end of another or padding, and called or
+ * with a prologue. What this code jumps to may be a loop; where endbr64 stands it is a function, by
+ * a tail call
  */
 static bool begins_function(const struct code *c, size_t i)
 {
@@ -52,7 +58,9 @@ static bool begins_function(const struct code *c, size_t i)
 
 	if (!code_is_aligned(c, i) || (i && !ends_function(insn - 1)))
 		return false;
-	return insn->called || is_lone_jump(c, i) || (code_is_prologue(c, i) && (!insn->jumped_to || insn->landing || code_is_stack_check(c, i)));
+	return insn->called || is_lone_jump(c, i) ||
+	       (code_is_prologue(c, i) &&
+		(!insn->jumped_to || insn->landing || code_is_stack_check(c, i)));
 }
 
 /* false: it is too large to be followed */
@@ -67,7 +75,10 @@ static bool reach(struct forward *f, size_t i, const struct eh_rule *rule)
 	return true;
 }
 
-/* Is there padding up to where a function may begin? Go's compiler for arm64 writes single ones for its own purposes. */
+/*
+ * Is there padding up to where a function may begin? Go's compiler for arm64 writes single ones for
+ * its own purposes.
+ */
 static bool fills_up(const struct code *c, size_t i)
 {
 	bool padded = c->insns[i].padding;
@@ -78,17 +89,21 @@ static bool fills_up(const struct code *c, size_t i)
 }
 
 /*
- * Does this call seem not to return, being the last one before padding or another function? Or before a block
- * that is jumped to, where no return leads backwards to the callee: compilers put the unlikely blocks of many
- * functions one behind the other.
+ * Does this call seem not to return, being the last one before padding or another function? Or
+ * before a block that is jumped to, where no return leads backwards to the callee: compilers put
+ * the unlikely blocks of many functions one behind the other.
  */
 static bool is_last_call(const struct code *c, size_t i)
 {
 	const struct insn *insn = &c->insns[i], *next = insn + 1;
 	bool may_return = insn->target == NO_TARGET || c->insns[insn->target].changed;
 
-	/* where a call puts the return address into a register, what is called is a function, and no part of this one */
-	return fills_up(c, i + 1) || begins_function(c, i + 1) || (RA_IN_REGISTER && next->called) || (!may_return && next->jumped_to);
+	/*
+	 * where a call puts the return address into a register, what is called is a function, and
+	 * no part of this one
+	 */
+	return fills_up(c, i + 1) || begins_function(c, i + 1) ||
+	       (RA_IN_REGISTER && next->called) || (!may_return && next->jumped_to);
 }
 
 /* Reaches what comes after instruction i. false: that is not known, or too much */
@@ -100,7 +115,7 @@ static bool pass(struct forward *f, size_t i)
 
 	switch (insn->effect) {
 	case INSN_INDIRECT:
-		return code_rule_is_entry(&rule);	/* without a frame: a tail call */
+		return code_rule_is_entry(&rule); /* without a frame: a tail call */
 	case INSN_STOP:
 		return true;
 	case INSN_EXIT:
@@ -141,8 +156,8 @@ static bool leads_to_unknown(const struct code *c, size_t i)
 }
 
 /*
- * What holds before a branch, by one of its ways, holds on the other one, however that goes on: up to the
- * first call, which may be one that does not return.
+ * What holds before a branch, by one of its ways, holds on the other one, however that goes on: up
+ * to the first call, which may be one that does not return.
  */
 static void follow_branch(struct code *c, size_t i)
 {
@@ -159,7 +174,8 @@ static void follow_branch(struct code *c, size_t i)
 void code_solve_branches(struct code *c)
 {
 	for (size_t i = 0; i < c->nr; i++)
-		if (c->insns[i].rule.kind == RULE_REG && c->insns[i].rule.cfa_reg == REG_SP && leads_to_unknown(c, i))
+		if (c->insns[i].rule.kind == RULE_REG && c->insns[i].rule.cfa_reg == REG_SP &&
+		    leads_to_unknown(c, i))
 			follow_branch(c, i);
 }
 
@@ -175,10 +191,10 @@ void code_solve_forward(struct code *c)
 
 struct pieces {
 	struct code *code;
-	uint32_t *reached;	/* numbers of instructions, each once, in the order of being reached */
+	uint32_t *reached; /* numbers of instructions, each once, in the order of being reached */
 	size_t nr, done;
 	bool *is_reached;
-	bool disagree;		/* two ways to one instruction */
+	bool disagree; /* two ways to one instruction */
 };
 
 static void reach_piece(struct pieces *p, size_t i, const struct eh_rule *rule)
@@ -202,8 +218,9 @@ static void call_piece(struct pieces *p, size_t i)
 	const struct insn *insn = &p->code->insns[i];
 	struct eh_rule rule = insn->rule;
 
-	if (RA_IN_REGISTER || insn->effect != INSN_CALL || insn->target == NO_TARGET || rule.kind != RULE_REG || rule.cfa_reg != REG_SP ||
-	    rule.cfa_offset == CFA_AT_ENTRY || rule.from_base)
+	if (RA_IN_REGISTER || insn->effect != INSN_CALL || insn->target == NO_TARGET ||
+	    rule.kind != RULE_REG || rule.cfa_reg != REG_SP || rule.cfa_offset == CFA_AT_ENTRY ||
+	    rule.from_base)
 		return;
 	rule.cfa_offset += 8;
 	reach_piece(p, insn->target, &rule);
@@ -219,7 +236,8 @@ static void pass_in_piece(struct pieces *p, size_t i)
 		reach_piece(p, insn->target, &rule);
 	if (!insn_reaches_next(insn))
 		return;
-	if (insn->effect == INSN_POP && insn->reg != REG_SP && saved_index(insn->reg) < 0 && !rule.from_base)
+	if (insn->effect == INSN_POP && insn->reg != REG_SP && saved_index(insn->reg) < 0 &&
+	    !rule.from_base)
 		rule.cfa_offset -= 8;
 	else if (!code_rule_follow(&rule, insn))
 		return;

@@ -4,12 +4,12 @@
 #include "base/search.h"
 #include "table/machine.h"
 
-#define MAX_HELPER 256		/* instructions */
+#define MAX_HELPER 256 /* instructions */
 
 /*
- * The last instruction that set each register, as numbers from 1 on; 0: none since the last return. In the
- * order of the code, whatever its ways are, and however long ago: OpenBLAS's dgemm_kernel_HASWELL restores
- * the stack pointer 5,500 instructions behind the one that kept it.
+ * The last instruction that set each register, as numbers from 1 on; 0: none since the last return.
+ * In the order of the code, whatever its ways are, and however long ago: OpenBLAS's
+ * dgemm_kernel_HASWELL restores the stack pointer 5,500 instructions behind the one that kept it.
  */
 struct last_set {
 	size_t of[EH_NR_REGS];
@@ -41,7 +41,8 @@ static void note_set(struct last_set *last, const struct insn *insn, size_t i)
  * known to hold one, it is another stack's (a switch of contexts), and the return behind it does
  * not lead to this frame's caller.
  */
-static bool stays_on_stack(const struct code *c, const struct insn *insn, const struct last_set *last)
+static bool stays_on_stack(const struct code *c, const struct insn *insn,
+			   const struct last_set *last)
 {
 	const struct insn *kept;
 
@@ -94,7 +95,7 @@ static void link_jump(struct code *c, struct insn *insn)
 	insn->target = to < c->nr ? to : NO_TARGET;
 	if (to < c->nr)
 		c->insns[to].jumped_to = true;
-	else	/* into the middle of what was decoded */
+	else /* into the middle of what was decoded */
 		insn->effect = INSN_STOP;
 }
 
@@ -106,7 +107,8 @@ void code_link(struct code *c)
 		struct insn *insn = &c->insns[i];
 
 		note_set(&last, insn, i);
-		if ((insn->effect == INSN_SET || insn->effect == INSN_LOAD) && insn->reg == REG_SP) {
+		if ((insn->effect == INSN_SET || insn->effect == INSN_LOAD) &&
+		    insn->reg == REG_SP) {
 			if (!stays_on_stack(c, insn, &last))
 				insn->effect = INSN_STOP;
 		} else if (insn->effect == INSN_CALL && insn->target != NO_TARGET) {

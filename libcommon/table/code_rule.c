@@ -8,7 +8,10 @@
 struct eh_rule code_rule_at_entry(void)
 {
 	struct eh_rule rule = {
-		.kind = RULE_REG, .cfa_reg = REG_SP, .cfa_offset = CFA_AT_ENTRY, .flags = RULE_FROM_CODE,
+		.kind = RULE_REG,
+		.cfa_reg = REG_SP,
+		.cfa_offset = CFA_AT_ENTRY,
+		.flags = RULE_FROM_CODE,
 	};
 
 	memset(rule.saved, SAVED_SAME, sizeof(rule.saved));
@@ -18,8 +21,8 @@ struct eh_rule code_rule_at_entry(void)
 
 bool code_rule_is_entry(const struct eh_rule *rule)
 {
-	return rule->kind == RULE_REG && rule->cfa_reg == REG_SP && rule->cfa_offset == CFA_AT_ENTRY &&
-	       rule->saved[SAVED_RA] == RA_AT_ENTRY;
+	return rule->kind == RULE_REG && rule->cfa_reg == REG_SP &&
+	       rule->cfa_offset == CFA_AT_ENTRY && rule->saved[SAVED_RA] == RA_AT_ENTRY;
 }
 
 /* ---- backwards ---- */
@@ -36,7 +39,10 @@ static void lose(struct eh_rule *rule, uint32_t reg)
 		rule->saved[i] = SAVED_ODD;
 }
 
-/* where a register is saved, as rule.saved[] has it: in words from the CFA, or from the rule's base register if that is further */
+/*
+ * where a register is saved, as rule.saved[] has it: in words from the CFA, or from the rule's base
+ * register if that is further
+ */
 struct place {
 	int words;
 	bool by_base;
@@ -44,11 +50,13 @@ struct place {
 
 static bool fits(int64_t bytes, bool by_base)
 {
-	return bytes % 8 == 0 && (by_base ? bytes >= 0 && bytes / 8 < SAVED_SAME : bytes < 0 && bytes / 8 > SAVED_ODD);
+	return bytes % 8 == 0 && (by_base ? bytes >= 0 && bytes / 8 < SAVED_SAME
+					  : bytes < 0 && bytes / 8 > SAVED_ODD);
 }
 
 /* where base + displacement lies; false where that is not known or does not fit rule.saved[] */
-static bool place_of(const struct eh_rule *rule, uint32_t base, int32_t displacement, struct place *place)
+static bool place_of(const struct eh_rule *rule, uint32_t base, int32_t displacement,
+		     struct place *place)
 {
 	int64_t from_cfa = (int64_t)displacement - rule->cfa_offset;
 
@@ -56,7 +64,8 @@ static bool place_of(const struct eh_rule *rule, uint32_t base, int32_t displace
 		return false;
 	place->by_base = !fits(from_cfa, false);
 	place->words = (place->by_base ? displacement : from_cfa) / 8;
-	return !place->by_base || (fits(displacement, true) && (!rule->from_base || rule->base_reg == base));
+	return !place->by_base ||
+	       (fits(displacement, true) && (!rule->from_base || rule->base_reg == base));
 }
 
 static bool is_by_base(const struct eh_rule *rule, int i)
@@ -137,7 +146,8 @@ static void undo_set(struct eh_rule *rule, uint32_t reg, uint32_t base, int32_t 
 	if (rule->cfa_reg != reg)
 		return;
 	rule->cfa_reg = base;
-	offset = (rule->kind == RULE_DEREF ? rule->deref_offset : rule->cfa_offset) + (int64_t)displacement;
+	offset = (rule->kind == RULE_DEREF ? rule->deref_offset : rule->cfa_offset) +
+		 (int64_t)displacement;
 	if (base == NO_REG)
 		*rule = code_rule_conflict();
 	else if (rule->kind == RULE_DEREF && offset == (int16_t)offset)
@@ -148,7 +158,10 @@ static void undo_set(struct eh_rule *rule, uint32_t reg, uint32_t base, int32_t 
 		*rule = code_rule_conflict();
 }
 
-/* ---- a frame whose size lies in it, a multiple of the alignment and what is missing to that: qhasm's ---- */
+/*
+ * ---- a frame whose size lies in it, a multiple of the alignment and what is missing to that:
+ * qhasm's ----
+ */
 
 /* where a register is saved, counted from sp */
 static void save_by_sp(struct eh_rule *rule, int i, int32_t displacement)
@@ -162,7 +175,8 @@ static void save_by_sp(struct eh_rule *rule, int i, int32_t displacement)
 	rule->base_reg = REG_SP;
 }
 
-static void undo_load_in_sum(struct eh_rule *rule, uint32_t reg, uint32_t base, int32_t displacement)
+static void undo_load_in_sum(struct eh_rule *rule, uint32_t reg, uint32_t base,
+			     int32_t displacement)
 {
 	int i = saved_index(reg);
 
@@ -178,7 +192,8 @@ static void undo_load_in_sum(struct eh_rule *rule, uint32_t reg, uint32_t base, 
 		*rule = code_rule_conflict();
 }
 
-static void undo_store_in_sum(struct eh_rule *rule, uint32_t reg, uint32_t base, int32_t displacement)
+static void undo_store_in_sum(struct eh_rule *rule, uint32_t reg, uint32_t base,
+			      int32_t displacement)
 {
 	if (base != REG_SP)
 		return;
@@ -201,10 +216,12 @@ static void undo_store_in_sum(struct eh_rule *rule, uint32_t reg, uint32_t base,
 /* sp += base, or sp -= base */
 static void undo_sum(struct eh_rule *rule, const struct insn *insn)
 {
-	if (insn->effect == INSN_ADD && rule->kind == RULE_REG && rule->cfa_reg == REG_SP && !rule->from_base) {
+	if (insn->effect == INSN_ADD && rule->kind == RULE_REG && rule->cfa_reg == REG_SP &&
+	    !rule->from_base) {
 		rule->kind = RULE_SUM;
 		rule->deref_offset = SUM_BY_REG(insn->base);
-	} else if (insn->effect == INSN_SUB && rule->kind == RULE_SUM && rule->deref_offset == SUM_BY_REG(insn->base)) {
+	} else if (insn->effect == INSN_SUB && rule->kind == RULE_SUM &&
+		   rule->deref_offset == SUM_BY_REG(insn->base)) {
 		rule->kind = RULE_REG;
 		rule->deref_offset = 0;
 		for (int i = 0; i < SAVED_RA; i++)
@@ -252,7 +269,8 @@ static void undo_store(struct eh_rule *rule, uint32_t reg, uint32_t base, int32_
 		undo_store_in_sum(rule, reg, base, displacement);
 		return;
 	}
-	if (rule->kind == RULE_DEREF && rule->cfa_reg == base && rule->deref_offset == displacement) {
+	if (rule->kind == RULE_DEREF && rule->cfa_reg == base &&
+	    rule->deref_offset == displacement) {
 		if (reg == NO_REG) {
 			*rule = code_rule_conflict();
 			return;
@@ -271,7 +289,8 @@ static void undo_store(struct eh_rule *rule, uint32_t reg, uint32_t base, int32_
 
 static void undo_overwriting(struct eh_rule *rule, uint32_t registers)
 {
-	if (registers >> rule->cfa_reg & 1 || (code_rule_is_by_reg(rule) && registers >> (rule->deref_offset - SUM_BY_REG(0)) & 1)) {
+	if (registers >> rule->cfa_reg & 1 ||
+	    (code_rule_is_by_reg(rule) && registers >> (rule->deref_offset - SUM_BY_REG(0)) & 1)) {
 		*rule = code_rule_conflict();
 		return;
 	}
@@ -309,7 +328,8 @@ static void undo_pop(struct eh_rule *rule, uint32_t reg)
 static bool is_below_sp(const struct eh_rule *rule)
 {
 	return rule->cfa_offset < CFA_AT_ENTRY ||
-	       (rule->saved[SAVED_RA] != SAVED_SAME && !is_by_base(rule, SAVED_RA) && rule->cfa_offset + 8 * rule->saved[SAVED_RA] < 0);
+	       (rule->saved[SAVED_RA] != SAVED_SAME && !is_by_base(rule, SAVED_RA) &&
+		rule->cfa_offset + 8 * rule->saved[SAVED_RA] < 0);
 }
 
 void code_rule_undo(struct eh_rule *rule, const struct insn *insn)
@@ -342,7 +362,8 @@ void code_rule_undo(struct eh_rule *rule, const struct insn *insn)
 		break;
 	}
 	settle_places(rule);
-	if (rule->saved[SAVED_RA] == SAVED_ODD || (rule->kind == RULE_REG && rule->cfa_reg == REG_SP && is_below_sp(rule)))
+	if (rule->saved[SAVED_RA] == SAVED_ODD ||
+	    (rule->kind == RULE_REG && rule->cfa_reg == REG_SP && is_below_sp(rule)))
 		*rule = code_rule_conflict();
 }
 
@@ -379,7 +400,8 @@ static bool follow(struct eh_rule *rule, const struct insn *insn)
 	case INSN_LOAD:
 		if (insn->reg == REG_SP &&
 		    (insn->effect == INSN_LOAD || insn->base != REG_SP ||
-		     __builtin_sub_overflow(rule->cfa_offset, insn->displacement, &rule->cfa_offset)))
+		     __builtin_sub_overflow(rule->cfa_offset, insn->displacement,
+					    &rule->cfa_offset)))
 			return false;
 		if (insn->reg == REG_SP)
 			move_places(rule, REG_SP, REG_SP, -(int64_t)insn->displacement);
@@ -407,4 +429,3 @@ bool code_rule_follow(struct eh_rule *rule, const struct insn *insn)
 	settle_places(rule);
 	return rule->saved[SAVED_RA] != SAVED_ODD && !is_below_sp(rule);
 }
-

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Carries a rule over one instruction, backwards or forwards. A rule says where the caller's registers are, by the values of the
- * registers at its place. So the rule before an instruction is the rule after it, with each register replaced by that from
- * which the instruction computes it.
+ * Carries a rule over one instruction, backwards or forwards. A rule says where the caller's
+ * registers are, by the values of the registers at its place. So the rule before an instruction is
+ * the rule after it, with each register replaced by that from which the instruction computes it.
  */
 #ifndef EHPERF_TABLE_CODE_RULE_H
 #define EHPERF_TABLE_CODE_RULE_H
@@ -19,14 +19,17 @@ struct eh_rule code_rule_at_entry(void);
 bool code_rule_is_entry(const struct eh_rule *rule);
 
 /*
- * no single rule holds: paths to or from here disagree, or the CFA cannot be computed from any register
+ * no single rule holds: paths to or from here disagree, or the CFA cannot be computed from any
+ * register
  */
 static inline struct eh_rule code_rule_conflict(void)
 {
 	return (struct eh_rule){ .kind = RULE_UNSUPPORTED };
 }
 
-/* of a RULE_SUM's deref_offset: the summand is this register's value. No rule of a table has that */
+/*
+ * of a RULE_SUM's deref_offset: the summand is this register's value. No rule of a table has that
+ */
 #define SUM_BY_REG(reg) (INT16_MIN + (int)(reg))
 static inline bool code_rule_is_by_reg(const struct eh_rule *rule)
 {

@@ -25,7 +25,8 @@ static void emit_all(const struct code *c, code_rule_fn *emit, void *arg)
 
 	for (size_t i = 0; i < c->nr; i++) {
 		const struct insn *insn = &c->insns[i];
-		bool is_known = code_rule_is_known(&insn->rule) && !code_rule_is_by_reg(&insn->rule);
+		bool is_known =
+			code_rule_is_known(&insn->rule) && !code_rule_is_by_reg(&insn->rule);
 
 		if (!i || insn->at > insn[-1].at)
 			emit(arg, insn->at, is_known ? &insn->rule : &unknown);
@@ -62,7 +63,8 @@ int code_rules(const uint8_t *bytes, size_t size, uint64_t vaddr, code_rule_fn *
 /* Have the two effects before this one stored the frame pointer and the return address? */
 static bool saves_record(const struct insn *insn)
 {
-	return insn[-1].effect == INSN_STORE && insn[-1].reg == EH_RA && insn[-2].effect == INSN_STORE && insn[-2].reg == REG_FP;
+	return insn[-1].effect == INSN_STORE && insn[-1].reg == EH_RA &&
+	       insn[-2].effect == INSN_STORE && insn[-2].reg == REG_FP;
 }
 
 /* Does a function begin by `push %rbp; mov %rsp, %rbp`, or as that is on other machines? */
@@ -71,14 +73,17 @@ static bool keeps_fp(const struct code *c)
 	for (size_t i = 1; i < c->nr; i++) {
 		const struct insn *insn = &c->insns[i];
 
-		if (insn->effect == INSN_SET && insn->reg == REG_FP && insn->base == REG_SP && !insn->displacement &&
-		    ((insn[-1].effect == INSN_PUSH && insn[-1].reg == REG_FP) || (i > 1 && RA_IN_REGISTER && saves_record(insn))))
+		if (insn->effect == INSN_SET && insn->reg == REG_FP && insn->base == REG_SP &&
+		    !insn->displacement &&
+		    ((insn[-1].effect == INSN_PUSH && insn[-1].reg == REG_FP) ||
+		     (i > 1 && RA_IN_REGISTER && saves_record(insn))))
 			return true;
 	}
 	return false;
 }
 
-int code_rules_generated(const uint8_t *bytes, size_t size, uint64_t vaddr, code_rule_fn *emit, void *arg)
+int code_rules_generated(const uint8_t *bytes, size_t size, uint64_t vaddr, code_rule_fn *emit,
+			 void *arg)
 {
 	struct code c = { .bytes = bytes, .size = size, .vaddr = vaddr, .generated = true };
 	bool found;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The passes by which code_rules() fills the rules of linked instructions (code_insns.h): backwards, then forwards; for
- * generated code, also pieces and branches.
+ * The passes by which code_rules() fills the rules of linked instructions (code_insns.h):
+ * backwards, then forwards; for generated code, also pieces and branches.
  */
 #ifndef EHPERF_TABLE_CODE_SOLVE_H
 #define EHPERF_TABLE_CODE_SOLVE_H
@@ -11,17 +11,21 @@
 /* From all returns backwards. false: the rules do not converge, and none is reliable. */
 bool code_solve_backward(struct code *code);
 
-/* Forwards from the first instructions of functions that do not return, where no rule is known yet. */
+/*
+ * Forwards from the first instructions of functions that do not return, where no rule is known yet.
+ */
 void code_solve_forward(struct code *code);
 
 /*
- * Forwards from the calls of generated code's pieces: a piece takes the return address off the stack, and pushes it to return, so
- * that it has its caller's frame (sljit's fast calls, as PCRE2 makes them). 0 or -ENOMEM
+ * Forwards from the calls of generated code's pieces: a piece takes the return address off the
+ * stack, and pushes it to return, so that it has its caller's frame (sljit's fast calls, as PCRE2
+ * makes them). 0 or -ENOMEM
  */
 int code_solve_pieces(struct code *code);
 
 /*
- * Forwards from branches in generated code, up to the first call: what holds before a branch holds on both of its ways.
+ * Forwards from branches in generated code, up to the first call: what holds before a branch holds
+ * on both of its ways.
  */
 void code_solve_branches(struct code *code);
 
@@ -32,8 +36,8 @@ bool code_is_aligned(const struct code *code, size_t i);
 bool code_is_stack_check(const struct code *code, size_t i);
 
 /*
- * Does a function's prologue stand at instruction i: endbr64 or not, and the push of a register that a call preserves; or Go's
- * check of the stack's end?
+ * Does a function's prologue stand at instruction i: endbr64 or not, and the push of a register
+ * that a call preserves; or Go's check of the stack's end?
  */
 bool code_is_prologue(const struct code *code, size_t i);
 

@@ -46,8 +46,8 @@ bool eh_rule_read_plus(struct cursor *c, int64_t *plus)
 }
 
 /*
- * the b of *(reg + a) + b: nothing, a constant that is added (DW_OP_plus_uconst), or one that is pushed and
- * added (SBCL's assembly)
+ * the b of *(reg + a) + b: nothing, a constant that is added (DW_OP_plus_uconst), or one that is
+ * pushed and added (SBCL's assembly)
  */
 static bool read_plus(struct cursor *c, int64_t *plus)
 {
@@ -102,7 +102,8 @@ static void set(struct eh_rule *rule, int i, int8_t where)
 /* an offset in bytes as rule.saved[] holds it */
 static int8_t saved_at(int64_t offset)
 {
-	return offset % 8 == 0 && offset / 8 > SAVED_ODD && offset / 8 < SAVED_SAME ? offset / 8 : SAVED_ODD;
+	return offset % 8 == 0 && offset / 8 > SAVED_ODD && offset / 8 < SAVED_SAME ? offset / 8
+										    : SAVED_ODD;
 }
 
 /* A rule has one base register: the first to come. No compiler is known to use two. */
@@ -116,8 +117,8 @@ static void set_from_base(struct eh_rule *rule, int i, uint64_t base, int8_t whe
 }
 
 /*
- * Too far below the CFA: counted from another base, which the first such register sets. arm64's compilers save registers at the
- * lower end of a frame, however large.
+ * Too far below the CFA: counted from another base, which the first such register sets. arm64's
+ * compilers save registers at the lower end of a frame, however large.
  */
 static void set_far(struct eh_rule *rule, int i, int64_t offset)
 {
@@ -130,7 +131,8 @@ static void set_far(struct eh_rule *rule, int i, int64_t offset)
 		rule->base_reg = BASE_BELOW_CFA & ((1 << RULE_REG_BITS) - 1);
 		rule->deref_offset = words;
 	}
-	if (!IS_BELOW_CFA(rule->base_reg) || saved_at((words - rule->deref_offset) * 8) == SAVED_ODD)
+	if (!IS_BELOW_CFA(rule->base_reg) ||
+	    saved_at((words - rule->deref_offset) * 8) == SAVED_ODD)
 		return;
 	rule->saved[i] = saved_at((words - rule->deref_offset) * 8);
 	rule->from_base |= 1 << i;
@@ -212,9 +214,11 @@ static struct eh_rule from_base_of(const struct eh_rule *b, struct eh_rule rule)
 
 bool eh_rule_same(const struct eh_rule *a, const struct eh_rule *b)
 {
-	struct eh_rule moved = IS_BELOW_CFA(a->base_reg) && IS_BELOW_CFA(b->base_reg) ? from_base_of(b, *a) : *a;
+	struct eh_rule moved =
+		IS_BELOW_CFA(a->base_reg) && IS_BELOW_CFA(b->base_reg) ? from_base_of(b, *a) : *a;
 
-	return (a->kind == RULE_UNSUPPORTED && b->kind == RULE_UNSUPPORTED) || !memcmp(&moved, b, sizeof(moved));
+	return (a->kind == RULE_UNSUPPORTED && b->kind == RULE_UNSUPPORTED) ||
+	       !memcmp(&moved, b, sizeof(moved));
 }
 
 void eh_rule_print_cfa(FILE *out, const struct eh_rule *rule)
@@ -232,17 +236,20 @@ void eh_rule_print_cfa(FILE *out, const struct eh_rule *rule)
 		fprintf(out, "*(%s%+d)%+d", reg.text, rule->deref_offset, rule->cfa_offset);
 		break;
 	case RULE_SUM:
-		fprintf(out, "%s+*(%s%+d)%+d", reg.text, reg.text, rule->deref_offset, rule->cfa_offset);
+		fprintf(out, "%s+*(%s%+d)%+d", reg.text, reg.text, rule->deref_offset,
+			rule->cfa_offset);
 		break;
 	case RULE_INDEXED:
 		fprintf(out, "*(%s%+d+8*%s)%+d", reg.text, rule->deref_offset,
-			register_name(MACHINE, INDEXED_REG(rule->cfa_offset)).text, INDEXED_PLUS(rule->cfa_offset));
+			register_name(MACHINE, INDEXED_REG(rule->cfa_offset)).text,
+			INDEXED_PLUS(rule->cfa_offset));
 		break;
 	case RULE_PLT:
 		fprintf(out, "%s%+d+plt(%d)", reg.text, rule->cfa_offset, rule->deref_offset);
 		break;
 	case RULE_OTHER_STACK:
-		fprintf(out, "other stack %d%+d", OTHER_STACK_SWITCH(rule->cfa_offset), rule->deref_offset);
+		fprintf(out, "other stack %d%+d", OTHER_STACK_SWITCH(rule->cfa_offset),
+			rule->deref_offset);
 		break;
 	default:
 		fputs("unsupported", out);
@@ -273,7 +280,8 @@ void eh_rule_print(FILE *out, const struct eh_rule *rule)
 	fputs("cfa=", out);
 	eh_rule_print_cfa(out, rule);
 	for (int i = 0; i < NR_SAVED; i++) {
-		fprintf(out, " %s=", i == SAVED_RA ? "ra" : register_name(MACHINE, saved_reg(i)).text);
+		fprintf(out,
+			" %s=", i == SAVED_RA ? "ra" : register_name(MACHINE, saved_reg(i)).text);
 		eh_rule_print_saved(out, rule, i);
 	}
 }

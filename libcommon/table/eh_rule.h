@@ -17,7 +17,10 @@
 /* before any instruction: no CFA, no return address, all else unchanged */
 struct eh_rule eh_rule_start(bool signal_frame);
 
-/* DWARF register numbers and offsets in bytes; what does not fit becomes RULE_UNSUPPORTED or SAVED_ODD */
+/*
+ * DWARF register numbers and offsets in bytes; what does not fit becomes RULE_UNSUPPORTED or
+ * SAVED_ODD
+ */
 void eh_rule_set_cfa(struct eh_rule *rule, uint64_t reg, int64_t offset);
 void eh_rule_set_cfa_unsupported(struct eh_rule *rule);
 void eh_rule_set_cfa_expression(struct eh_rule *rule, const uint8_t *bytes, size_t size);
@@ -37,7 +40,9 @@ void eh_rule_restore(struct eh_rule *rule, const struct eh_rule *initial, uint64
 /* do they mean the same? All unsupported rules do. */
 bool eh_rule_same(const struct eh_rule *a, const struct eh_rule *b);
 
-/* "rsp+8", "*(rbp-8)+0", "plt(11)", "none", "unsupported"; saved: "c-16", "u", "s", "rbp-24", "odd" */
+/*
+ * "rsp+8", "*(rbp-8)+0", "plt(11)", "none", "unsupported"; saved: "c-16", "u", "s", "rbp-24", "odd"
+ */
 void eh_rule_print_cfa(FILE *out, const struct eh_rule *rule);
 void eh_rule_print_saved(FILE *out, const struct eh_rule *rule, int i);
 /* all of it: "cfa=rsp+8 rbx=s rbp=s r12=s r13=s r14=s r15=s ra=c-8" */

@@ -32,16 +32,21 @@ int fde_index_add_span(struct fde_index *index, const struct fde_span *span)
 	return 0;
 }
 
-int fde_index_add(struct fde_index *index, const struct elf_file *file, const struct fde *fde, uint32_t class)
+int fde_index_add(struct fde_index *index, const struct elf_file *file, const struct fde *fde,
+		  uint32_t class)
 {
 	uint64_t start;
 
 	if (!fde->length || fde->length > UINT32_MAX || !file_range(file, fde, &start))
 		return -ERANGE;
 	return fde_index_add_span(index, &(struct fde_span){
-		.start = start, .length = fde->length, .class = class, .vaddr = fde->start,
-		.program = fde->program, .program_bytes = fde->program_bytes,
-	});
+						 .start = start,
+						 .length = fde->length,
+						 .class = class,
+						 .vaddr = fde->start,
+						 .program = fde->program,
+						 .program_bytes = fde->program_bytes,
+					 });
 }
 
 /* ---- sorting ---- */
@@ -83,7 +88,8 @@ static inline uint64_t page_of(const struct fde_span *span)
  * this is several times as fast as qsort(). ends: nr_pages + 1 zeroes, which become where each
  * page's part of by_address ends.
  */
-static void sort_by_address(struct fde_index *index, uint32_t *ends, uint64_t first_page, uint64_t nr_pages)
+static void sort_by_address(struct fde_index *index, uint32_t *ends, uint64_t first_page,
+			    uint64_t nr_pages)
 {
 	for (size_t i = 0; i < index->nr_spans; i++)
 		ends[page_of(&index->spans[i]) - first_page + 1]++;
@@ -118,7 +124,8 @@ static void drop_repeated_starts(struct fde_index *index)
 	for (size_t i = 0; i < index->nr_spans; i++) {
 		uint32_t number = index->by_address[i];
 
-		if (!index->nr || index->spans[number].start != fde_index_at(index, index->nr - 1)->start)
+		if (!index->nr ||
+		    index->spans[number].start != fde_index_at(index, index->nr - 1)->start)
 			index->by_address[index->nr++] = number;
 	}
 }

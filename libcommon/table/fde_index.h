@@ -2,11 +2,12 @@
 /*
  * A file's FDEs by their place in the file, and which of them applies to a byte.
  *
- * As in a search of .eh_frame_hdr (LSB core, 10.6.2), the FDE with the last start at or before a byte applies, if it covers the
- * byte. So an FDE applies up to its own end or to the start of the next one, whichever is lower. After the end of an inner FDE
- * no FDE applies, even if an outer one covers the byte. Of several FDEs with one start, the first that was added applies.
- * Compilers describe a function in .eh_frame or in .debug_frame. An FDE of .debug_frame is left out if one of .eh_frame covers its
- * start.
+ * As in a search of .eh_frame_hdr (LSB core, 10.6.2), the FDE with the last start at or before a
+ * byte applies, if it covers the byte. So an FDE applies up to its own end or to the start of the
+ * next one, whichever is lower. After the end of an inner FDE no FDE applies, even if an outer one
+ * covers the byte. Of several FDEs with one start, the first that was added applies. Compilers
+ * describe a function in .eh_frame or in .debug_frame. An FDE of .debug_frame is left out if one of
+ * .eh_frame covers its start.
  */
 #ifndef EHPERF_TABLE_FDE_INDEX_H
 #define EHPERF_TABLE_FDE_INDEX_H
@@ -19,22 +20,25 @@
 
 /* one FDE's code */
 struct fde_span {
-	uint64_t start;		/* offset in the file */
+	uint64_t start; /* offset in the file */
 	uint32_t length;
-	uint32_t class;		/* of its CIE (cfi_states_class()), or SPAN_RULE, or GO_CLASS (go_rows.h) */
-	const uint8_t *program;	/* in the section */
+	uint32_t class; /* of its CIE (cfi_states_class()), or SPAN_RULE, or GO_CLASS (go_rows.h) */
+	const uint8_t *program; /* in the section */
 	size_t program_bytes;
-	uint64_t vaddr;		/* of start */
+	uint64_t vaddr; /* of start */
 };
 
 /* its program is the struct eh_rule that holds in all of it */
-#define SPAN_RULE	UINT32_MAX
+#define SPAN_RULE UINT32_MAX
 
 struct fde_index {
-	struct fde_span *spans;		/* in order of adding */
+	struct fde_span *spans; /* in order of adding */
 	size_t nr_spans, max_spans;
-	size_t nr_first;		/* spans from this one on are of .debug_frame, and yield to those before; 0: all are equal */
-	uint32_t *by_address;		/* spans' numbers, one for each start, rising */
+	/*
+	 * spans from this one on are of .debug_frame, and yield to those before; 0: all are equal
+	 */
+	size_t nr_first;
+	uint32_t *by_address; /* spans' numbers, one for each start, rising */
 	size_t nr;
 };
 

@@ -10,23 +10,23 @@
 #include "table/machine.h"
 #include "table/unwind_table.h"
 
-#define MAX_PARTS 8			/* of one function: what seldom runs lies elsewhere (NAME.cold) */
+#define MAX_PARTS      8 /* of one function: what seldom runs lies elsewhere (NAME.cold) */
 #define MAX_PART_BYTES (1 << 20)
-#define MAX_FILE_BYTES (64 << 20)	/* that are decoded, of one file */
-#define MAX_EXITS 256
-#define MAX_DATA 64			/* addresses that a function reads or takes */
+#define MAX_FILE_BYTES (64 << 20) /* that are decoded, of one file */
+#define MAX_EXITS      256
+#define MAX_DATA       64 /* addresses that a function reads or takes */
 
 struct span {
-	uint64_t start, length;		/* vaddr */
-	bool has_lsda;			/* exceptions may be caught here */
+	uint64_t start, length; /* vaddr */
+	bool has_lsda;          /* exceptions may be caught here */
 };
 
 struct code_bounds {
 	struct elf_file *file;
 	struct unwind_table table;
-	struct span *fdes;		/* by start, none twice */
+	struct span *fdes; /* by start, none twice */
 	size_t nr, room;
-	uint64_t left_bytes;		/* to be decoded */
+	uint64_t left_bytes; /* to be decoded */
 };
 
 /* ---- the file ---- */
@@ -53,7 +53,8 @@ static int read_fdes(struct code_bounds *bounds)
 		if (array_reserve(&bounds->fdes, &bounds->room, bounds->nr + 1))
 			return -ENOMEM;
 		if (fde.length)
-			bounds->fdes[bounds->nr++] = (struct span){ fde.start, fde.length, fde.cie->has_lsda };
+			bounds->fdes[bounds->nr++] =
+				(struct span){ fde.start, fde.length, fde.cie->has_lsda };
 	}
 	if (bounds->nr)
 		qsort(bounds->fdes, bounds->nr, sizeof(*bounds->fdes), by_start);
@@ -97,30 +98,35 @@ static const struct span *fde_of(const struct code_bounds *bounds, uint64_t vadd
 {
 	size_t i = count_up_to(bounds->fdes, bounds->nr, start, vaddr);
 
-	return i && vaddr - bounds->fdes[i - 1].start < bounds->fdes[i - 1].length ? &bounds->fdes[i - 1] : NULL;
+	return i && vaddr - bounds->fdes[i - 1].start < bounds->fdes[i - 1].length
+		       ? &bounds->fdes[i - 1]
+		       : NULL;
 }
 
 static struct eh_rule rule_at(const struct code_bounds *bounds, uint64_t vaddr)
 {
 	uint64_t offset;
 
-	return elf_file_offset_of(bounds->file, vaddr, &offset) ? unwind_table_lookup(&bounds->table, offset) :
-								   (struct eh_rule){};
+	return elf_file_offset_of(bounds->file, vaddr, &offset)
+		       ? unwind_table_lookup(&bounds->table, offset)
+		       : (struct eh_rule){};
 }
 
 /* Is the return address on top of the stack, as a call leaves it? */
 static bool is_as_entered(const struct eh_rule *rule)
 {
-	return rule->kind == RULE_REG && rule->cfa_reg == REG_SP && rule->cfa_offset == CFA_AT_ENTRY &&
-	       rule->saved[SAVED_RA] == RA_AT_ENTRY && !(rule->flags & RULE_SIGNAL);
+	return rule->kind == RULE_REG && rule->cfa_reg == REG_SP &&
+	       rule->cfa_offset == CFA_AT_ENTRY && rule->saved[SAVED_RA] == RA_AT_ENTRY &&
+	       !(rule->flags & RULE_SIGNAL);
 }
 
 /* ---- one function ---- */
 
 struct part {
 	struct span span;
-	bool shared;		/* may be another function, which others call */
-	uint8_t *code, *marks;	/* of each byte: not seen yet, begins an instruction, belongs to one */
+	bool shared; /* may be another function, which others call */
+	/* of each byte: not seen yet, begins an instruction, belongs to one */
+	uint8_t *code, *marks;
 };
 enum { UNSEEN, BEGINS, WITHIN };
 
@@ -129,14 +135,14 @@ struct walk {
 	struct function_exits *exits;
 	struct part parts[MAX_PARTS];
 	size_t nr_parts;
-	uint64_t *ahead;	/* where to go on: a stack */
+	uint64_t *ahead; /* where to go on: a stack */
 	size_t nr_ahead, ahead_room;
 	uint64_t data[MAX_DATA];
 	size_t nr_data;
-	bool switches;		/* it jumps to addresses of a table */
-	bool jumps;		/* it jumps by a register, which may be a tail call or a switch */
-	bool data_lost;		/* there are more than MAX_DATA */
-	bool unknown;		/* it may leave by a way that cannot be watched */
+	bool switches;  /* it jumps to addresses of a table */
+	bool jumps;     /* it jumps by a register, which may be a tail call or a switch */
+	bool data_lost; /* there are more than MAX_DATA */
+	bool unknown;   /* it may leave by a way that cannot be watched */
 };
 
 static struct part *part_at(struct walk *w, uint64_t vaddr)
@@ -161,7 +167,8 @@ static int add_part(struct walk *w, const struct span *span, bool shared)
 	uint64_t offset;
 	int error;
 
-	if (w->nr_parts == MAX_PARTS || span->length > MAX_PART_BYTES || span->length > w->bounds->left_bytes) {
+	if (w->nr_parts == MAX_PARTS || span->length > MAX_PART_BYTES ||
+	    span->length > w->bounds->left_bytes) {
 		w->unknown = true;
 		return 0;
 	}
@@ -170,7 +177,9 @@ static int add_part(struct walk *w, const struct span *span, bool shared)
 	w->bounds->left_bytes -= span->length;
 	part.code = malloc(span->length);
 	part.marks = calloc(1, span->length);
-	error = part.code && part.marks ? elf_file_read(w->bounds->file, offset, part.code, span->length) : -ENOMEM;
+	error = part.code && part.marks
+			? elf_file_read(w->bounds->file, offset, part.code, span->length)
+			: -ENOMEM;
 	if (error) {
 		free(part.code);
 		free(part.marks);
@@ -186,13 +195,15 @@ static int add_exit(struct walk *w, const struct part *part, uint64_t vaddr)
 	uint64_t offset;
 
 	if (found->nr >= MAX_EXITS || !elf_file_offset_of(w->bounds->file, vaddr, &offset) ||
-	    machine_is_unprobeable(part->code + (vaddr - part->span.start), part->span.start + part->span.length - vaddr)) {
+	    machine_is_unprobeable(part->code + (vaddr - part->span.start),
+				   part->span.start + part->span.length - vaddr)) {
 		w->unknown = true;
 		return 0;
 	}
 	if (array_reserve(&found->exits, &found->room, found->nr + 1))
 		return -ENOMEM;
-	found->exits[found->nr++] = (struct function_exit){ .file_offset = offset, .shared = part->shared };
+	found->exits[found->nr++] =
+		(struct function_exit){ .file_offset = offset, .shared = part->shared };
 	return 0;
 }
 
@@ -209,17 +220,19 @@ static bool is_stub(const struct walk *w, uint64_t vaddr)
 	    elf_file_read(w->bounds->file, offset, code, sizeof(code)))
 		return false;
 	at = machine_step(code, sizeof(code), vaddr, &memory, &step);
-	if (at && step.way == WAY_ON)	/* endbr64 */
+	if (at && step.way == WAY_ON) /* endbr64 */
 		machine_step(code + at, sizeof(code) - at, vaddr + at, &memory, &step);
 	return step.by_slot;
 }
 
 /*
- * A direct jump out of what is known of the function. It is a tail call if the return address is on top of the
- * stack before the jump and at the target; else the target is another part of the function. A conditional jump
- * is no tail call, as a rule: where it is one, the other function is taken for a part.
+ * A direct jump out of what is known of the function. It is a tail call if the return address is on
+ * top of the stack before the jump and at the target; else the target is another part of the
+ * function. A conditional jump is no tail call, as a rule: where it is one, the other function is
+ * taken for a part.
  */
-static int leave_to(struct walk *w, const struct part *from, uint64_t vaddr, uint64_t to, bool always)
+static int leave_to(struct walk *w, const struct part *from, uint64_t vaddr, uint64_t to,
+		    bool always)
 {
 	struct eh_rule here = rule_at(w->bounds, vaddr), there = rule_at(w->bounds, to), first;
 	const struct span *fde = fde_of(w->bounds, to);
@@ -227,7 +240,8 @@ static int leave_to(struct walk *w, const struct part *from, uint64_t vaddr, uin
 	int error;
 
 	if (is_as_entered(&here) && always &&
-	    (stub || ((there.kind == RULE_NONE || is_as_entered(&there)) && (!fde || fde->start == to))))
+	    (stub ||
+	     ((there.kind == RULE_NONE || is_as_entered(&there)) && (!fde || fde->start == to))))
 		return add_exit(w, from, vaddr);
 	if (here.kind == RULE_NONE || !fde || stub) {
 		w->unknown = true;
@@ -241,7 +255,10 @@ static int leave_to(struct walk *w, const struct part *from, uint64_t vaddr, uin
 static int jump(struct walk *w, const struct part *from, uint64_t vaddr, uint64_t to, bool always)
 {
 	if (to == w->parts[0].span.start) {
-		/* Each turn of such a loop would be an entry. Go's functions begin anew when they have got a larger stack. */
+		/*
+		 * Each turn of such a loop would be an entry. Go's functions begin anew when they
+		 * have got a larger stack.
+		 */
 		w->unknown |= !w->bounds->table.nr_go_functions;
 		return 0;
 	}
@@ -251,8 +268,8 @@ static int jump(struct walk *w, const struct part *from, uint64_t vaddr, uint64_
 /* Notes what the instruction reads: the return address where the call has left it, or data. */
 static void note_reads(struct walk *w, const struct machine_step *step, const struct eh_rule *rule)
 {
-	if (step->reads && rule->kind == RULE_REG && rule->cfa_reg == step->base && step->way != WAY_RETURN &&
-	    step->displacement == rule->cfa_offset - CFA_AT_ENTRY)
+	if (step->reads && rule->kind == RULE_REG && rule->cfa_reg == step->base &&
+	    step->way != WAY_RETURN && step->displacement == rule->cfa_offset - CFA_AT_ENTRY)
 		w->exits->returns_by_stack = false;
 	if (!step->data)
 		return;
@@ -263,15 +280,15 @@ static void note_reads(struct walk *w, const struct machine_step *step, const st
 }
 
 /* *on: the next instruction is reached */
-static int follow(struct walk *w, const struct part *part, uint64_t vaddr, const struct machine_step *step,
-		  const struct eh_rule *rule, bool *on)
+static int follow(struct walk *w, const struct part *part, uint64_t vaddr,
+		  const struct machine_step *step, const struct eh_rule *rule, bool *on)
 {
 	bool entered = is_as_entered(rule), none = rule->kind == RULE_NONE;
 
 	*on = step->way == WAY_ON || step->way == WAY_BRANCH;
 	switch (step->way) {
 	case WAY_RETURN:
-		w->unknown |= !entered && !none;	/* a jump, by an address that was put there */
+		w->unknown |= !entered && !none; /* a jump, by an address that was put there */
 		return add_exit(w, part, vaddr);
 	case WAY_JUMP:
 	case WAY_BRANCH:
@@ -315,10 +332,11 @@ static int walk_from(struct walk *w, uint64_t vaddr)
 		struct machine_step step;
 		size_t bytes;
 
-		w->unknown |= !part && !called;		/* it goes on in another function */
+		w->unknown |= !part && !called; /* it goes on in another function */
 		if (!part || part->marks[at] == BEGINS)
-			break;		/* behind a call that does not return; or seen before */
-		bytes = machine_step(part->code + at, part->span.length - at, vaddr, &memory, &step);
+			break; /* behind a call that does not return; or seen before */
+		bytes = machine_step(part->code + at, part->span.length - at, vaddr, &memory,
+				     &step);
 		if (!mark(part, at, bytes)) {
 			w->unknown = true;
 			break;
@@ -340,7 +358,10 @@ static int walk_all(struct walk *w)
 	return error;
 }
 
-/* The next bytes from *at on that no known way leads to, up to *end, unless they are padding. False: there are none */
+/*
+ * The next bytes from *at on that no known way leads to, up to *end, unless they are padding.
+ * False: there are none
+ */
 static bool next_rest(const struct part *part, uint64_t *at, uint64_t *end)
 {
 	for (; *at < part->span.length; *at = *end + 1) {
@@ -353,8 +374,8 @@ static bool next_rest(const struct part *part, uint64_t *at, uint64_t *end)
 }
 
 /*
- * What is reached by the addresses of a table, or by an exception, is what is left over: in code of a compiler, which
- * puts no data between.
+ * What is reached by the addresses of a table, or by an exception, is what is left over: in code of
+ * a compiler, which puts no data between.
  */
 static int walk_rest(struct walk *w, const struct part *part)
 {
@@ -396,7 +417,8 @@ static int ascending(const void *left, const void *right)
 	return order_of(l->file_offset, r->file_offset);
 }
 
-int function_exits_find(struct function_exits *exits, struct code_bounds *bounds, uint64_t vaddr, uint64_t bytes)
+int function_exits_find(struct function_exits *exits, struct code_bounds *bounds, uint64_t vaddr,
+			uint64_t bytes)
 {
 	struct function_exits found = {};
 	struct walk w = { .bounds = bounds, .exits = &found };
@@ -405,7 +427,8 @@ int function_exits_find(struct function_exits *exits, struct code_bounds *bounds
 	struct eh_rule first = rule_at(bounds, vaddr);
 	int error;
 
-	if (!span.length || (fde && fde->start != vaddr) || (!is_as_entered(&first) && first.kind != RULE_NONE))
+	if (!span.length || (fde && fde->start != vaddr) ||
+	    (!is_as_entered(&first) && first.kind != RULE_NONE))
 		return -ENOTSUP;
 	/* Go moves stacks, and looks through them for return addresses */
 	found.returns_by_stack = fde && is_as_entered(&first) && !(first.flags & RULE_FROM_CODE) &&

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The instructions by which a function returns, so that probes on them can time its calls. These probes do not change the
- * stack. A return probe does: it replaces the return address, and code that unwinds, copies or switches the stack finds the
- * wrong one.
+ * The instructions by which a function returns, so that probes on them can time its calls. These
+ * probes do not change the stack. A return probe does: it replaces the return address, and code
+ * that unwinds, copies or switches the stack finds the wrong one.
  */
 #ifndef EHPERF_TABLE_FUNCTION_EXITS_H
 #define EHPERF_TABLE_FUNCTION_EXITS_H
@@ -15,13 +15,16 @@
 
 struct code_bounds;
 
-/* What is known of a file's code, for any number of its functions; the file must outlive it. NULL: no memory */
+/*
+ * What is known of a file's code, for any number of its functions; the file must outlive it. NULL:
+ * no memory
+ */
 struct code_bounds *code_bounds_read(struct elf_file *file);
 void code_bounds_free(struct code_bounds *bounds);
 
 struct function_exit {
-	uint64_t file_offset;	/* of the instruction */
-	bool shared;		/* other functions may leave there, too */
+	uint64_t file_offset; /* of the instruction */
+	bool shared;          /* other functions may leave there, too */
 };
 
 struct function_exits {
@@ -29,17 +32,18 @@ struct function_exits {
 	struct function_exit *exits;
 	size_t nr, room;
 	/*
-	 * By the file's CFI, the return address is on top of the stack at the first instruction, and no
-	 * instruction reads it there, as setjmp() and dlsym() do
+	 * By the file's CFI, the return address is on top of the stack at the first instruction,
+	 * and no instruction reads it there, as setjmp() and dlsym() do
 	 */
 	bool returns_by_stack;
 };
 
 /*
- * vaddr: of the function; bytes: its size by its symbol, for code without an FDE, or 0. 0; -ENOTSUP: not all
- * of its exits are known, or it has none; -ENOMEM, -EBADMSG
+ * vaddr: of the function; bytes: its size by its symbol, for code without an FDE, or 0. 0;
+ * -ENOTSUP: not all of its exits are known, or it has none; -ENOMEM, -EBADMSG
  */
-int function_exits_find(struct function_exits *exits, struct code_bounds *bounds, uint64_t vaddr, uint64_t bytes);
+int function_exits_find(struct function_exits *exits, struct code_bounds *bounds, uint64_t vaddr,
+			uint64_t bytes);
 void function_exits_free(struct function_exits *exits);
 
 #endif

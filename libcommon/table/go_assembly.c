@@ -12,7 +12,9 @@
 
 struct eh_rule go_frame_rule(int32_t depth, enum go_fp fp)
 {
-	struct eh_rule rule = { .kind = RULE_REG, .cfa_reg = REG_SP, .cfa_offset = depth + CFA_AT_ENTRY };
+	struct eh_rule rule = { .kind = RULE_REG,
+				.cfa_reg = REG_SP,
+				.cfa_offset = depth + CFA_AT_ENTRY };
 
 	memset(rule.saved, SAVED_LOST, sizeof(rule.saved));
 	rule.saved[SAVED_RA] = RA_AT_ENTRY;
@@ -74,27 +76,34 @@ bool go_is_assembly(const struct gopclntab *table, const struct go_function *fun
 /* ---- how deep sp is ---- */
 
 /* of an instruction, besides a depth in bytes */
-enum { NOT_REACHED = -1, UNKNOWN = -2, SWITCHED = -3 };	/* SWITCHED: sp has been written */
+enum { NOT_REACHED = -1, UNKNOWN = -2, SWITCHED = -3 }; /* SWITCHED: sp has been written */
 
 struct assembly {
 	const struct gopclntab *table;
 	const struct go_function *function;
 	int special;
 	struct code code;
-	struct eh_rule *by_return;	/* of each instruction: what code_rules() says, RULE_NONE for nothing */
-	int32_t *depth;			/* where pcsp does not hold */
+	/* of each instruction: what code_rules() says, RULE_NONE for nothing */
+	struct eh_rule *by_return;
+	int32_t *depth; /* where pcsp does not hold */
 	size_t nr_rules;
-	bool uses_fp;			/* and does not restore it */
+	bool uses_fp; /* and does not restore it */
 	bool writes_fp;
 	uint32_t curg;
-	int32_t left_at;		/* the depth at which sp is written: what sched.sp is short of the entry's */
-	uint32_t cgo_slot;		/* of asmcgocall, from sp: where it keeps the g that has called C. 0: not known */
+	/* the depth at which sp is written: what sched.sp is short of the entry's */
+	int32_t left_at;
+	/* of asmcgocall, from sp: where it keeps the g that has called C. 0: not known */
+	uint32_t cgo_slot;
 };
 
-/* At the entry of what C has called, sp is CFA_AT_ENTRY short of a multiple of 16. Does it stay as it is? */
+/*
+ * At the entry of what C has called, sp is CFA_AT_ENTRY short of a multiple of 16. Does it stay as
+ * it is?
+ */
 static bool aligns_aligned(const struct assembly *a, const struct insn *insn, int32_t depth)
 {
-	return a->special == GO_FIRST && depth >= 0 && (depth + CFA_AT_ENTRY) % FUNCTION_ALIGNMENT == 0 &&
+	return a->special == GO_FIRST && depth >= 0 &&
+	       (depth + CFA_AT_ENTRY) % FUNCTION_ALIGNMENT == 0 &&
 	       machine_aligns_sp(a->code.bytes, a->code.size, insn->at);
 }
 
@@ -106,7 +115,8 @@ static int32_t depth_after(const struct assembly *a, const struct insn *insn, in
 	if (aligns_aligned(a, insn, depth))
 		return depth;
 	if (insn->effect == INSN_LEAVE || insn->overwritten >> REG_SP & 1 ||
-	    (insn_sets_reg(insn) && insn->reg == REG_SP && (insn->effect != INSN_SET || insn->base != REG_SP)))
+	    (insn_sets_reg(insn) && insn->reg == REG_SP &&
+	     (insn->effect != INSN_SET || insn->base != REG_SP)))
 		return SWITCHED;
 	if (depth < 0)
 		return depth;
@@ -114,7 +124,8 @@ static int32_t depth_after(const struct assembly *a, const struct insn *insn, in
 		to += insn->effect == INSN_PUSH ? 8 : -8;
 	else if (insn->effect == INSN_SET && insn->reg == REG_SP)
 		to -= insn->displacement;
-	else if (a->special == GO_NEW_THREAD && machine_is_syscall(a->code.bytes, a->code.size, insn->at))
+	else if (a->special == GO_NEW_THREAD &&
+		 machine_is_syscall(a->code.bytes, a->code.size, insn->at))
 		return UNKNOWN;
 	return to < 0 || to > INT32_MAX / 2 ? UNKNOWN : to;
 }
@@ -133,7 +144,10 @@ static bool reach(struct assembly *a, size_t i, int32_t depth)
 
 #define MAX_PASSES 64
 
-/* Follows all ways from the entry. Depths change twice at most; should that take long, none is known. */
+/*
+ * Follows all ways from the entry. Depths change twice at most; should that take long, none is
+ * known.
+ */
 static void follow(struct assembly *a)
 {
 	const struct code *c = &a->code;
@@ -170,7 +184,7 @@ static void on_code_rule(void *arg, size_t at, const struct eh_rule *rule)
 {
 	struct assembly *a = arg;
 
-	(void)at;	/* the same instructions */
+	(void)at; /* the same instructions */
 	if (a->nr_rules < a->code.nr)
 		a->by_return[a->nr_rules++] = *rule;
 }
@@ -183,17 +197,19 @@ static void look_at_fp(struct assembly *a)
 		const struct insn *insn = &a->code.insns[i];
 		bool sets = insn_sets_reg(insn) && insn->reg == REG_FP;
 
-		a->writes_fp |= sets || insn->overwritten >> REG_FP & 1 || insn->effect == INSN_LEAVE;
+		a->writes_fp |=
+			sets || insn->overwritten >> REG_FP & 1 || insn->effect == INSN_LEAVE;
 		restores |= (sets && insn->effect != INSN_SET) || insn->effect == INSN_LEAVE;
 	}
 	a->uses_fp = a->writes_fp && !restores;
 }
 
 /*
- * What the way to the return says of registers goes for what C calls. Among Go's own functions it goes
- * for the frame pointer, and none of the others is the caller's at a return.
+ * What the way to the return says of registers goes for what C calls. Among Go's own functions it
+ * goes for the frame pointer, and none of the others is the caller's at a return.
  */
-static void take_registers(const struct assembly *a, struct eh_rule *rule, const struct eh_rule *by_return)
+static void take_registers(const struct assembly *a, struct eh_rule *rule,
+			   const struct eh_rule *by_return)
 {
 	if (a->special == GO_CALLED)
 		memcpy(rule->saved, by_return->saved, sizeof(rule->saved));
@@ -215,7 +231,8 @@ static struct eh_rule rule_at_depth(const struct assembly *a, size_t i, int32_t 
 }
 
 /*
- * Does the instruction lead to a return without further ado, so that sp points to the return address there?
+ * Does the instruction lead to a return without further ado, so that sp points to the return
+ * address there?
  */
 static bool returns_straight(const struct assembly *a, size_t i)
 {
@@ -226,8 +243,9 @@ static bool returns_straight(const struct assembly *a, size_t i)
 
 		if (machine_is_return(c->bytes, c->size, insn->at))
 			return true;
-		if ((insn->effect != INSN_OTHER && insn->effect != INSN_LOAD && insn->effect != INSN_SET &&
-		     insn->effect != INSN_STORE && insn->effect != INSN_POP) ||
+		if ((insn->effect != INSN_OTHER && insn->effect != INSN_LOAD &&
+		     insn->effect != INSN_SET && insn->effect != INSN_STORE &&
+		     insn->effect != INSN_POP) ||
 		    depth_after(a, insn, 0) == SWITCHED)
 			return false;
 	}
@@ -235,8 +253,8 @@ static bool returns_straight(const struct assembly *a, size_t i)
 }
 
 /*
- * Where systemstack comes back, it loads sp from a g that it has from struct m: the last load of that
- * register.
+ * Where systemstack comes back, it loads sp from a g that it has from struct m: the last load of
+ * that register.
  */
 static uint32_t find_curg(const struct assembly *a)
 {
@@ -249,27 +267,35 @@ static uint32_t find_curg(const struct assembly *a)
 		if (insns[i].reg == REG_SP)
 			g = insns[i].base;
 		else if (g != NO_REG && insns[i].reg == g)
-			return insns[i].displacement > 0 && insns[i].displacement < 1 << 16 ? insns[i].displacement : 0;
+			return insns[i].displacement > 0 && insns[i].displacement < 1 << 16
+				       ? insns[i].displacement
+				       : 0;
 	}
 	return 0;
 }
 
 /*
- * Where asmcgocall comes back, it loads the g from its place on g0's stack, and then that g's stack.hi, the
- * second word.
+ * Where asmcgocall comes back, it loads the g from its place on g0's stack, and then that g's
+ * stack.hi, the second word.
  */
 static uint32_t find_cgo_slot(const struct assembly *a)
 {
 	const struct insn *insns = a->code.insns;
 
 	for (size_t i = 0; i + 1 < a->code.nr; i++)
-		if (insns[i].effect == INSN_LOAD && insns[i].base == REG_SP && insns[i + 1].effect == INSN_LOAD &&
-		    insns[i + 1].base == insns[i].reg && insns[i + 1].displacement == 8)
-			return insns[i].displacement >= 8 && insns[i].displacement < 1 << 8 ? insns[i].displacement : 0;
+		if (insns[i].effect == INSN_LOAD && insns[i].base == REG_SP &&
+		    insns[i + 1].effect == INSN_LOAD && insns[i + 1].base == insns[i].reg &&
+		    insns[i + 1].displacement == 8)
+			return insns[i].displacement >= 8 && insns[i].displacement < 1 << 8
+				       ? insns[i].displacement
+				       : 0;
 	return 0;
 }
 
-/* Sp is loaded with another stack's: how deep that leaves the one before. Aligning sp is no change of stacks. */
+/*
+ * Sp is loaded with another stack's: how deep that leaves the one before. Aligning sp is no change
+ * of stacks.
+ */
 static int32_t find_depth_left_at(const struct assembly *a)
 {
 	int32_t found = NOT_REACHED;
@@ -277,7 +303,8 @@ static int32_t find_depth_left_at(const struct assembly *a)
 	for (size_t i = 0; i < a->code.nr; i++) {
 		const struct insn *insn = &a->code.insns[i];
 
-		if (a->depth[i] < 0 || !insn_sets_reg(insn) || depth_after(a, insn, a->depth[i]) != SWITCHED)
+		if (a->depth[i] < 0 || !insn_sets_reg(insn) ||
+		    depth_after(a, insn, a->depth[i]) != SWITCHED)
 			continue;
 		if (found != NOT_REACHED && found != a->depth[i])
 			return UNKNOWN;
@@ -304,7 +331,8 @@ static struct eh_rule rule_of_switch(const struct assembly *a, int32_t pcsp)
  * sp is not what it was. From the way to the return a rule may be had that counts from elsewhere: a
  * register or a word that sp was saved in, or sp once it was restored from there.
  */
-static struct eh_rule rule_elsewhere(const struct assembly *a, size_t i, int32_t depth, int32_t pcsp)
+static struct eh_rule rule_elsewhere(const struct assembly *a, size_t i, int32_t depth,
+				     int32_t pcsp)
 {
 	const struct eh_rule *by_return = &a->by_return[i];
 	bool by_sp = by_return->kind == RULE_REG && by_return->cfa_reg == REG_SP;
@@ -312,7 +340,10 @@ static struct eh_rule rule_elsewhere(const struct assembly *a, size_t i, int32_t
 
 	memcpy(rule.saved, go_frame_rule(0, GO_FP_LOST).saved, sizeof(rule.saved));
 	take_registers(a, &rule, by_return);
-	/* cgocallback comes back to its first stack, and there is no way from the other to a return without that */
+	/*
+	 * cgocallback comes back to its first stack, and there is no way from the other to a return
+	 * without that
+	 */
 	if (by_sp && (returns_straight(a, i) || a->special == GO_SWITCHES + GO_CGOCALLBACK))
 		return rule;
 	if (by_return->kind == RULE_DEREF || (by_return->kind == RULE_REG && !by_sp)) {
@@ -343,12 +374,13 @@ static void emit_all(struct assembly *a, go_rule_fn *emit, void *arg)
 		while (good && at >= v.end)
 			good = go_values_next(&v);
 		if (!good) {
-			emit(arg, at, &(struct eh_rule){ .kind = RULE_NONE });	/* padding */
+			emit(arg, at, &(struct eh_rule){ .kind = RULE_NONE }); /* padding */
 			return;
 		}
 		if (by_table && v.value >= 0 && v.value % 8 == 0)
 			depth = v.value;
-		rule = depth >= 0 ? rule_at_depth(a, i, depth) : rule_elsewhere(a, i, depth, v.value);
+		rule = depth >= 0 ? rule_at_depth(a, i, depth)
+				  : rule_elsewhere(a, i, depth, v.value);
 		if (a->special == GO_INTERRUPTS)
 			rule.flags |= RULE_SIGNAL;
 		emit(arg, at, &rule);
@@ -387,7 +419,10 @@ int go_assembly(const struct gopclntab *table, const struct go_function *functio
 		const uint8_t *code, uint32_t *curg, go_rule_fn *emit, void *arg)
 {
 	struct assembly a = {
-		.table = table, .function = function, .special = special, .curg = *curg,
+		.table = table,
+		.function = function,
+		.special = special,
+		.curg = *curg,
 		.code = { .bytes = code, .size = function->size, .vaddr = function->start },
 	};
 	struct eh_rule rule = known_outermost();

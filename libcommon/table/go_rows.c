@@ -8,10 +8,10 @@
 #include "table/machine.h"
 
 /*
- * the runtime, cryptography and compression have some 300 KB together; a table can claim that all is
- * assembly
+ * the runtime, cryptography and compression have some 300 KB together; a table can claim that all
+ * is assembly
  */
-#define MAX_ASSEMBLY_BYTES (8 << 20)
+#define MAX_ASSEMBLY_BYTES    (8 << 20)
 #define MAX_ASSEMBLY_FUNCTION (256 << 10)
 
 /* ---- a file's functions ---- */
@@ -36,8 +36,9 @@ static bool is_in_table(const struct gopclntab *table, uint64_t vaddr)
 {
 	struct go_function first, last;
 
-	return gopclntab_function(table, 0, &first) && gopclntab_function(table, table->nr - 1, &last) &&
-	       vaddr >= first.start && vaddr < last.start + last.size;
+	return gopclntab_function(table, 0, &first) &&
+	       gopclntab_function(table, table->nr - 1, &last) && vaddr >= first.start &&
+	       vaddr < last.start + last.size;
 }
 
 int go_rows_open(struct go_rows *go, struct elf_file *file)
@@ -57,7 +58,9 @@ static const uint8_t *code_of(const struct go_rows *go, const struct go_function
 {
 	uint64_t at = f->start - go->code_vaddr;
 
-	return f->start < go->code_vaddr || at > go->code_size || f->size > go->code_size - at ? NULL : go->code + at;
+	return f->start < go->code_vaddr || at > go->code_size || f->size > go->code_size - at
+		       ? NULL
+		       : go->code + at;
 }
 
 /* Does Go's own traceback end in it, or go on on another stack? */
@@ -69,13 +72,15 @@ static bool ends_stacks(int special)
 
 /* what functions that change stacks say by their instructions */
 struct stack_switch {
-	uint64_t from, to;	/* it is on the other stack, offsets in the function */
-	uint32_t curg;		/* where struct m has its field curg, which is loaded behind that; 0: it is not */
+	uint64_t from, to; /* it is on the other stack, offsets in the function */
+	/* where struct m has its field curg, which is loaded behind that; 0: it is not */
+	uint32_t curg;
 };
 
 static bool writes_sp(const struct insn *insn)
 {
-	return insn->overwritten >> REG_SP & 1 || (insn_sets_reg(insn) && insn->reg == REG_SP && insn->base != REG_SP);
+	return insn->overwritten >> REG_SP & 1 ||
+	       (insn_sets_reg(insn) && insn->reg == REG_SP && insn->base != REG_SP);
 }
 
 /* 0 or -ENOMEM. The new thread goes on behind the return of the one that has made it. */
@@ -90,7 +95,8 @@ static int find_switch(const uint8_t *bytes, uint64_t size, int special, struct 
 
 		if (special == GO_NEW_THREAD ? insn->effect == INSN_RETURN : writes_sp(insn))
 			*(found->from == size ? &found->from : &found->to) = insn[1].at;
-		if (found->from < size && insn->effect == INSN_LOAD && saved_index(insn->reg) == SAVED_GO_G && insn->base != insn->reg)
+		if (found->from < size && insn->effect == INSN_LOAD &&
+		    saved_index(insn->reg) == SAVED_GO_G && insn->base != insn->reg)
 			found->curg = insn->displacement;
 	}
 	free(code.insns);
@@ -98,8 +104,8 @@ static int find_switch(const uint8_t *bytes, uint64_t size, int special, struct 
 }
 
 /*
- * Of a function in which stacks end, only the part from where it is on the other stack. -ENOENT: it is none, or too much is to be
- * looked at; -ENOMEM
+ * Of a function in which stacks end, only the part from where it is on the other stack. -ENOENT: it
+ * is none, or too much is to be looked at; -ENOMEM
  */
 static int find_end(struct go_rows *go, const struct go_function *f, struct fde *part)
 {
@@ -133,7 +139,9 @@ int go_rows_add_functions(struct go_rows *go, struct fde_index *index, const str
 		if (!gopclntab_function(&go->table, i, &f) || !f.pcsp || !code_of(go, &f))
 			continue;
 		early = go_special_of(&f) == GO_ENTERED_AT_START;
-		fde = (struct fde){ .start = f.start - early, .length = f.size + early, .program_bytes = i };
+		fde = (struct fde){ .start = f.start - early,
+				    .length = f.size + early,
+				    .program_bytes = i };
 		error = go->ends_only ? find_end(go, &f, &fde) : 0;
 		if (error == -ENOENT)
 			continue;
@@ -147,12 +155,14 @@ int go_rows_add_functions(struct go_rows *go, struct fde_index *index, const str
 
 /* ---- rows ---- */
 
-static uint32_t state_of(struct go_rows *go, struct cfi_states *states, int32_t depth, enum go_fp fp)
+static uint32_t state_of(struct go_rows *go, struct cfi_states *states, int32_t depth,
+			 enum go_fp fp)
 {
-	uint32_t *known = depth >= 0 && depth / 8 < GO_KNOWN_FRAMES ? &go->known[fp][depth / 8] : NULL;
+	uint32_t *known =
+		depth >= 0 && depth / 8 < GO_KNOWN_FRAMES ? &go->known[fp][depth / 8] : NULL;
 	struct eh_rule rule;
 
-	if (depth < 0 || depth % 8)	/* rawVforkSyscall() pops its return address */
+	if (depth < 0 || depth % 8) /* rawVforkSyscall() pops its return address */
 		return cfi_states_of_rule(states, &(struct eh_rule){ .kind = RULE_UNSUPPORTED });
 	if (known && *known)
 		return *known - 1;
@@ -168,7 +178,8 @@ struct place {
 	struct go_rows *go;
 	struct row_writer *w;
 	struct cfi_states *states;
-	uint64_t first, start, end;	/* offsets in the file: of the span, of the function, where others rule */
+	/* offsets in the file: of the span, of the function, where others rule */
+	uint64_t first, start, end;
 };
 
 static void add(const struct place *p, uint64_t at, uint32_t state)
@@ -185,8 +196,8 @@ static void add_nothing(const struct place *p, uint64_t at)
 }
 
 /*
- * The first part of a function with a frame is its prologue. All others with a frame come behind it, and
- * what it saved is saved.
+ * The first part of a function with a frame is its prologue. All others with a frame come behind
+ * it, and what it saved is saved.
  */
 static void write_compiled(const struct place *p, const struct go_function *f, const uint8_t *code,
 			   uint64_t *nr_rows)
@@ -212,7 +223,7 @@ static void write_compiled(const struct place *p, const struct go_function *f, c
 			add(p, early ? saved_from : v.start,
 			    state_of(p->go, p->states, v.value, saved ? GO_FP_SAVED : GO_FP_LOST));
 	}
-	add_nothing(p, v.end);	/* padding */
+	add_nothing(p, v.end); /* padding */
 }
 
 static void on_rule(void *arg, uint64_t at, const struct eh_rule *rule)
@@ -229,7 +240,8 @@ static void write_by_table(const struct place *p, const struct go_function *f, u
 
 	for (; go_values_next(&v); ++*nr_rows)
 		add(p, v.start,
-		    state_of(p->go, p->states, f->flags & (GO_SPWRITE | GO_TOPFRAME) ? -1 : v.value, GO_FP_LOST));
+		    state_of(p->go, p->states, f->flags & (GO_SPWRITE | GO_TOPFRAME) ? -1 : v.value,
+			     GO_FP_LOST));
 	add_nothing(p, v.end);
 }
 
@@ -245,15 +257,20 @@ static int32_t depth_at(const struct gopclntab *table, const struct go_function 
 }
 
 /* The rule of what find_end() has found: nobody calls it, or it has left its caller's stack. */
-static int write_end(const struct place *p, const struct go_function *f, int special, const uint8_t *code)
+static int write_end(const struct place *p, const struct go_function *f, int special,
+		     const uint8_t *code)
 {
-	struct eh_rule rule = { .kind = RULE_REG, .cfa_reg = REG_SP, .cfa_offset = CFA_AT_ENTRY, .saved[SAVED_RA] = SAVED_LOST };
+	struct eh_rule rule = { .kind = RULE_REG,
+				.cfa_reg = REG_SP,
+				.cfa_offset = CFA_AT_ENTRY,
+				.saved[SAVED_RA] = SAVED_LOST };
 	struct stack_switch other;
 	int error = 0;
 
 	if (special == GO_SWITCHES + GO_SYSTEMSTACK) {
 		error = find_switch(code, f->size, special, &other);
-		rule = (struct eh_rule){ .kind = RULE_OTHER_STACK, .cfa_offset = GO_SYSTEMSTACK | other.curg << 8,
+		rule = (struct eh_rule){ .kind = RULE_OTHER_STACK,
+					 .cfa_offset = GO_SYSTEMSTACK | other.curg << 8,
 					 .deref_offset = depth_at(&p->go->table, f, other.from) };
 	}
 	if (!error)

@@ -20,24 +20,29 @@
 #define GO_KNOWN_FRAMES 256
 
 struct go_rows {
-	bool present;			/* the file has a table */
-	bool ends_only;			/* it says only where stacks end or change: all other rules are from elsewhere */
+	bool present; /* the file has a table */
+	/* it says only where stacks end or change: all other rules are from elsewhere */
+	bool ends_only;
 	struct gopclntab table;
 	/* private */
-	bool begins_with_c;		/* the ELF entry point is none of its functions */
-	const uint8_t *code;		/* from the first function to the end of its segment */
+	bool begins_with_c;  /* the ELF entry point is none of its functions */
+	const uint8_t *code; /* from the first function to the end of its segment */
 	uint64_t code_vaddr, code_size;
-	uint64_t assembly_bytes;	/* decoded so far */
-	uint32_t curg;			/* go_assembly()'s */
-	uint32_t known[NR_GO_FPS][GO_KNOWN_FRAMES];	/* [words of the frame]: its state + 1, or 0: not asked for yet */
+	uint64_t assembly_bytes; /* decoded so far */
+	uint32_t curg;           /* go_assembly()'s */
+	/* [words of the frame]: its state + 1, or 0: not asked for yet */
+	uint32_t known[NR_GO_FPS][GO_KNOWN_FRAMES];
 };
 
-/* Looks for the file's table; go->present says whether there is one. *go is zeroed before. 0 or -ENOMEM */
+/*
+ * Looks for the file's table; go->present says whether there is one. *go is zeroed before. 0 or
+ * -ENOMEM
+ */
 int go_rows_open(struct go_rows *go, struct elf_file *file);
 
 /*
- * Adds the functions that the table has values for. It comes before the FDEs, so that where both begin
- * at one place the table rules. 0 or -ENOMEM
+ * Adds the functions that the table has values for. It comes before the FDEs, so that where both
+ * begin at one place the table rules. 0 or -ENOMEM
  */
 int go_rows_add_functions(struct go_rows *go, struct fde_index *index, const struct elf_file *file);
 

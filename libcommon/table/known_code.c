@@ -37,7 +37,8 @@ static struct known_code known(const struct known_piece *p, size_t at)
 
 	for (; known.nr_rows < MAX_KNOWN_ROWS && p->rows[known.nr_rows].rule; known.nr_rows++)
 		known.rows[known.nr_rows] = (struct known_row){
-			.at = at + p->rows[known.nr_rows].at, .rule = p->rows[known.nr_rows].rule(),
+			.at = at + p->rows[known.nr_rows].at,
+			.rule = p->rows[known.nr_rows].rule(),
 		};
 	known.rows[0].at -= p->returned_to && at;
 	return known;

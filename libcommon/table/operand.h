@@ -5,8 +5,8 @@
 #include "events_abi.h"
 
 /*
- * The argument of a USDT probe that the text begins with: its size and the assembler's operand, to the next blank, as in
- * "-4@%eax" on x86-64. 0; -ENOTSUP: it is of another form
+ * The argument of a USDT probe that the text begins with: its size and the assembler's operand, to
+ * the next blank, as in "-4@%eax" on x86-64. 0; -ENOTSUP: it is of another form
  */
 int operand_parse(const char *text, struct event_argument *argument);
 

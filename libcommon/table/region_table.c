@@ -9,8 +9,8 @@
 #include "table/code_rules.h"
 
 /*
- * A function's rules are its own, and each has a note behind it: rules[0] is that of what is not known. Those for which there is
- * no number left are not known, either.
+ * A function's rules are its own, and each has a note behind it: rules[0] is that of what is not
+ * known. Those for which there is no number left are not known, either.
  */
 struct region_writer {
 	struct unwind_table table;
@@ -19,16 +19,16 @@ struct region_writer {
 	size_t size;
 	uint64_t vaddr;
 	bool in_function;
-	uint32_t function, first_rule;	/* where it begins, and its first rule */
-	uint32_t last_rule, last_at;	/* of the last row */
+	uint32_t function, first_rule; /* where it begins, and its first rule */
+	uint32_t last_rule, last_at;   /* of the last row */
 	int error;
 };
 
 /* ---- rules ---- */
 
 /*
- * What makes the frame as the rule says are the instructions before it: the size that is subtracted from sp, or pushes. Other
- * code at the same place is recognized by these 4 bytes.
+ * What makes the frame as the rule says are the instructions before it: the size that is subtracted
+ * from sp, or pushes. Other code at the same place is recognized by these 4 bytes.
  */
 static struct eh_note note_of(const struct region_writer *w, uint32_t at)
 {
@@ -59,7 +59,10 @@ static uint32_t add_rule(struct region_writer *w, uint32_t at, const struct eh_r
 	return t->nr_rules - 2;
 }
 
-/* Where nothing is known, what is guessed from frame pointers counts, as it does where no code was read. */
+/*
+ * Where nothing is known, what is guessed from frame pointers counts, as it does where no code was
+ * read.
+ */
 static uint32_t rule_number(struct region_writer *w, uint32_t at, const struct eh_rule *rule)
 {
 	struct eh_rule noted = *rule;

@@ -14,7 +14,8 @@ static void fail(struct row_writer *w, int error)
 static void begin_window(struct row_writer *w)
 {
 	w->window++;
-	w->window_base = (w->window_base + w->window_rules + RULE_BASE_UNIT - 1) / RULE_BASE_UNIT * RULE_BASE_UNIT;
+	w->window_base = (w->window_base + w->window_rules + RULE_BASE_UNIT - 1) / RULE_BASE_UNIT *
+			 RULE_BASE_UNIT;
 	w->window_rules = 0;
 	if (w->window_base >= MAX_RULES - MAX_PAGE_RULES)
 		fail(w, -EOVERFLOW);
@@ -53,7 +54,7 @@ static void move_page(struct row_writer *w)
 		uint32_t row = row_at(at);
 
 		row = ROW_PC(row) | row_writer_slot(w, old[ROW_RULE(row)]) << PAGE_ROWS_SHIFT;
-		memcpy(at, &row, ROW_BYTES);	/* no byte more: the next row is there already */
+		memcpy(at, &row, ROW_BYTES); /* no byte more: the next row is there already */
 	}
 }
 
@@ -61,7 +62,7 @@ uint32_t row_writer_join_window(struct row_writer *w, uint32_t state)
 {
 	if (w->window_rules == MAX_PAGE_RULES) {
 		move_page(w);
-		return row_writer_slot(w, state);	/* which may have moved with the page */
+		return row_writer_slot(w, state); /* which may have moved with the page */
 	}
 	return add_to_window(w, state);
 }
@@ -72,13 +73,17 @@ static void end_page(struct row_writer *w)
 		w->table->pages[w->table->nr_pages - 1].nr_rows = w->table->nr_rows - w->page_row;
 }
 
-/* Opens the next page with the state that holds at its start, so that each pc of it has a row in it. */
+/*
+ * Opens the next page with the state that holds at its start, so that each pc of it has a row in
+ * it.
+ */
 static void begin_page(struct row_writer *w)
 {
 	struct unwind_table *t = w->table;
 
 	end_page(w);
-	if (array_reserve(&t->rows, &w->max_row_bytes, (t->nr_rows + MAX_PAGE_ROWS + 1) * ROW_BYTES) ||
+	if (array_reserve(&t->rows, &w->max_row_bytes,
+			  (t->nr_rows + MAX_PAGE_ROWS + 1) * ROW_BYTES) ||
 	    array_reserve(&t->pages, &w->max_pages, t->nr_pages + 1)) {
 		fail(w, -ENOMEM);
 		return;
@@ -105,8 +110,8 @@ void row_writer_turn_pages(struct row_writer *w, uint64_t page)
 	}
 }
 
-void row_writer_begin(struct row_writer *w, struct unwind_table *table, const struct cfi_states *states,
-		      uint64_t first_page, uint32_t state)
+void row_writer_begin(struct row_writer *w, struct unwind_table *table,
+		      const struct cfi_states *states, uint64_t first_page, uint32_t state)
 {
 	w->table = table;
 	w->states = states;

@@ -22,25 +22,25 @@
 #define MAX_PAGES ((SLAB_BYTES - EXTENT_ALIGNMENT) / sizeof(struct eh_page))
 
 struct row_writer {
-	int error;		/* sticky: 0, -ENOMEM, or -EOVERFLOW (more than a table can hold) */
+	int error; /* sticky: 0, -ENOMEM, or -EOVERFLOW (more than a table can hold) */
 	/* private */
 	struct unwind_table *table;
 	const struct cfi_states *states;
 	/* the page being written; its rows are the table's last ones */
-	uint64_t page;			/* offset in the file >> PAGE_ROWS_SHIFT */
-	uint64_t page_row;		/* number of its first row */
-	uint32_t last_state, last_pc;	/* of the last row */
+	uint64_t page;                /* offset in the file >> PAGE_ROWS_SHIFT */
+	uint64_t page_row;            /* number of its first row */
+	uint32_t last_state, last_pc; /* of the last row */
 	size_t max_pages, max_row_bytes, max_rules;
 	/* the current window */
-	uint32_t window;		/* counted from 1 */
+	uint32_t window; /* counted from 1 */
 	uint32_t window_base, window_rules;
 	/* states->slot_of[state] is window << 12 | slot; the inverse, for the current window: */
 	uint32_t state_of[MAX_PAGE_RULES];
 };
 
 /* w is zeroed; the first page is first_page, and `state` holds from its start */
-void row_writer_begin(struct row_writer *w, struct unwind_table *table, const struct cfi_states *states,
-		      uint64_t first_page, uint32_t state);
+void row_writer_begin(struct row_writer *w, struct unwind_table *table,
+		      const struct cfi_states *states, uint64_t first_page, uint32_t state);
 /* Completes the last page and the table's counts. */
 void row_writer_end(struct row_writer *w);
 
@@ -86,7 +86,7 @@ static inline void row_writer_add(struct row_writer *w, uint64_t file_offset, ui
 			return;
 	}
 	w->last_state = state;
-	if (pc == w->last_pc)	/* the last row would hold for no byte */
+	if (pc == w->last_pc) /* the last row would hold for no byte */
 		w->table->nr_rows--;
 	w->last_pc = pc;
 	row_writer_append(w, pc, row_writer_slot(w, state));

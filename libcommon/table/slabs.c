@@ -9,8 +9,8 @@
 #include "base/search.h"
 
 /*
- * What is left of the room for all slabs must be so many times as much as is asked for: nobody takes the
- * last of it.
+ * What is left of the room for all slabs must be so many times as much as is asked for: nobody
+ * takes the last of it.
  */
 #define SHARE_OF_REST 16
 
@@ -20,14 +20,14 @@ struct free_extent {
 
 struct slab {
 	uint8_t *bytes;
-	struct free_extent *free;	/* by offset; two never touch */
+	struct free_extent *free; /* by offset; two never touch */
 	size_t nr_free, room;
 };
 
 struct slabs {
 	struct slab_source source;
 	size_t nr;
-	uint64_t used;			/* bytes */
+	uint64_t used; /* bytes */
 	struct slab slabs[NR_SLABS];
 };
 
@@ -150,9 +150,11 @@ void slabs_release(struct slabs *slabs, loc_t loc, size_t size)
 		/* without memory it is not reused, which does no harm */
 		if (array_reserve(&slab->free, &slab->room, slab->nr_free + 1))
 			return;
-		memmove(&slab->free[first + 1], &slab->free[first], (slab->nr_free++ - first) * sizeof(freed));
+		memmove(&slab->free[first + 1], &slab->free[first],
+			(slab->nr_free++ - first) * sizeof(freed));
 	} else {
-		memmove(&slab->free[first + 1], &slab->free[last], (slab->nr_free - last) * sizeof(freed));
+		memmove(&slab->free[first + 1], &slab->free[last],
+			(slab->nr_free - last) * sizeof(freed));
 		slab->nr_free -= last - first - 1;
 	}
 	slab->free[first] = freed;
@@ -167,5 +169,6 @@ void slabs_reset(struct slabs *slabs)
 
 void *slabs_at(const struct slabs *slabs, loc_t loc)
 {
-	return LOC_SLAB(loc) < slabs->nr ? slabs->slabs[LOC_SLAB(loc)].bytes + LOC_OFFSET(loc) : NULL;
+	return LOC_SLAB(loc) < slabs->nr ? slabs->slabs[LOC_SLAB(loc)].bytes + LOC_OFFSET(loc)
+					 : NULL;
 }

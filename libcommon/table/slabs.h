@@ -28,7 +28,7 @@ struct slab_source {
 	 */
 	int (*add)(void *arg, uint32_t number, uint8_t **bytes);
 	void *arg;
-	uint32_t max;		/* most slabs; 0: NR_SLABS */
+	uint32_t max; /* most slabs; 0: NR_SLABS */
 };
 
 /* 0 or -ENOMEM */
@@ -36,8 +36,9 @@ int slabs_new(struct slabs **slabs, struct slab_source source);
 void slabs_free(struct slabs *slabs);
 
 /*
- * size bytes, aligned to EXTENT_ALIGNMENT, in one slab: its loc, 0 with errno set where there is no room.
- * An allocation gets at most a sixteenth of what is left, so that there is room for small ones after many large ones.
+ * size bytes, aligned to EXTENT_ALIGNMENT, in one slab: its loc, 0 with errno set where there is no
+ * room. An allocation gets at most a sixteenth of what is left, so that there is room for small
+ * ones after many large ones.
  */
 loc_t slabs_alloc(struct slabs *slabs, size_t size);
 /*
@@ -49,7 +50,9 @@ void slabs_release(struct slabs *slabs, loc_t loc, size_t size);
 /* Frees all extents. The slabs stay. */
 void slabs_reset(struct slabs *slabs);
 
-/* the memory at loc, of which SLAB_SLACK bytes can always be read; NULL where there is no such slab */
+/*
+ * the memory at loc, of which SLAB_SLACK bytes can always be read; NULL where there is no such slab
+ */
 void *slabs_at(const struct slabs *slabs, loc_t loc);
 
 #endif

@@ -21,7 +21,8 @@
 /* the FDE's program as it runs; all of it is kept in registers, since its functions are inlined */
 struct program {
 	const uint8_t *p, *end;
-	uint64_t vaddr;		/* of the current row's start; at: its offset in the file, at most `limit` */
+	/* of the current row's start; at: its offset in the file, at most `limit` */
+	uint64_t vaddr;
 	uint64_t at, limit;
 	uint32_t state;
 	uint32_t nr_remembered;
@@ -30,7 +31,8 @@ struct program {
 
 static inline bool ends_ops(uint8_t op)
 {
-	return (op & 0xc0) == DW_CFA_advance_loc || (op >= DW_CFA_set_loc && op <= DW_CFA_advance_loc4) ||
+	return (op & 0xc0) == DW_CFA_advance_loc ||
+	       (op >= DW_CFA_set_loc && op <= DW_CFA_advance_loc4) ||
 	       op == DW_CFA_MIPS_advance_loc8 || op == DW_CFA_nop || op == DW_CFA_remember_state ||
 	       op == DW_CFA_restore_state;
 }
@@ -50,21 +52,27 @@ static inline const uint8_t *end_of_ops(const uint8_t *p, const uint8_t *end)
 		 * nearly all there is: DW_CFA_offset, DW_CFA_def_cfa_offset and _register, with a
 		 * one-byte operand
 		 */
-		if (((*c.p & 0xc0) == DW_CFA_offset || *c.p == DW_CFA_def_cfa_offset || *c.p == DW_CFA_def_cfa_register) &&
+		if (((*c.p & 0xc0) == DW_CFA_offset || *c.p == DW_CFA_def_cfa_offset ||
+		     *c.p == DW_CFA_def_cfa_register) &&
 		    end - c.p > 1 && c.p[1] < 0x80)
 			c.p += 2;
 		else if ((*c.p & 0xc0) == DW_CFA_restore)
 			c.p++;
-		else if (!cfi_decode(&c, DW_EH_PE_omit, 0, &insn))	/* DW_CFA_set_loc is not among them */
+		/* DW_CFA_set_loc is not among them */
+		else if (!cfi_decode(&c, DW_EH_PE_omit, 0, &insn))
 			return NULL;
 	}
 	return c.p;
 }
 
-/* Ends the current row: the next one starts delta * align higher. false: that is beyond all addresses */
+/*
+ * Ends the current row: the next one starts delta * align higher. false: that is beyond all
+ * addresses
+ */
 static inline bool advance(struct program *r, struct row_writer *w, uint64_t delta, uint64_t align)
 {
-	if (__builtin_mul_overflow(delta, align, &delta) || __builtin_add_overflow(r->vaddr, delta, &r->vaddr))
+	if (__builtin_mul_overflow(delta, align, &delta) ||
+	    __builtin_add_overflow(r->vaddr, delta, &r->vaddr))
 		return false;
 	r->nr_rows++;
 	if (delta && r->at < r->limit)
@@ -75,8 +83,8 @@ static inline bool advance(struct program *r, struct row_writer *w, uint64_t del
 }
 
 /* The same for the longer forms of an advance. false also where they do not decode */
-static inline bool advance_long(struct program *r, struct row_writer *w, const struct cie_class *class,
-				uint64_t pc_bias)
+static inline bool advance_long(struct program *r, struct row_writer *w,
+				const struct cie_class *class, uint64_t pc_bias)
 {
 	struct cursor c = cursor_over(r->p, r->end - r->p);
 	uint64_t align = class->code_align;
@@ -84,7 +92,8 @@ static inline bool advance_long(struct program *r, struct row_writer *w, const s
 
 	if (!cfi_decode(&c, class->fde_encoding, pc_bias, &insn))
 		return false;
-	if (insn.op == DW_CFA_set_loc) {	/* to an address. The way to one that is lower overflows. */
+	/* to an address. The way to one that is lower overflows. */
+	if (insn.op == DW_CFA_set_loc) {
 		insn.first -= r->vaddr;
 		align = 1;
 	}
@@ -92,7 +101,9 @@ static inline bool advance_long(struct program *r, struct row_writer *w, const s
 	return advance(r, w, insn.first, align);
 }
 
-/* Runs the whole program; false where it does not decode, r->at being the row where that happened. */
+/*
+ * Runs the whole program; false where it does not decode, r->at being the row where that happened.
+ */
 static inline bool run(struct program *r, struct row_writer *w, struct cfi_states *states,
 		       const struct fde_span *span, uint64_t pc_bias)
 {
@@ -103,7 +114,7 @@ static inline bool run(struct program *r, struct row_writer *w, struct cfi_state
 	while (r->p < r->end) {
 		uint8_t op = *r->p;
 
-		if ((op & 0xc0) == DW_CFA_advance_loc) {	/* first: every other instruction is one */
+		if ((op & 0xc0) == DW_CFA_advance_loc) { /* first: every other instruction is one */
 			r->p++;
 			if (!advance(r, w, op & 0x3f, class->code_align))
 				return false;
@@ -111,7 +122,8 @@ static inline bool run(struct program *r, struct row_writer *w, struct cfi_state
 			next = end_of_ops(r->p, r->end);
 			if (!next)
 				return false;
-			r->state = cfi_states_apply(states, span->class, r->state, r->p, next - r->p, r->end);
+			r->state = cfi_states_apply(states, span->class, r->state, r->p,
+						    next - r->p, r->end);
 			r->p = next;
 		} else if (op == DW_CFA_nop) {
 			r->p++;
@@ -122,8 +134,8 @@ static inline bool run(struct program *r, struct row_writer *w, struct cfi_state
 			r->p++;
 		} else if (op == DW_CFA_restore_state) {
 			/*
-			 * DWARF 5, 6.4.2.4, speaks of the rules of every register. The CFA's rule comes back as well:
-			 * compilers count on it, and libgcc and gdb do so.
+			 * DWARF 5, 6.4.2.4, speaks of the rules of every register. The CFA's rule
+			 * comes back as well: compilers count on it, and libgcc and gdb do so.
 			 */
 			if (!r->nr_remembered)
 				return false;
@@ -137,19 +149,26 @@ static inline bool run(struct program *r, struct row_writer *w, struct cfi_state
 }
 
 /*
- * Runs one FDE's program (DWARF 5, 6.4.3) and writes the rows of the part of the FDE that applies: [span->start, end), offsets in
- * the file. The whole program is decoded, and its number of rows, as the standard counts them (one for each advance, and one at
- * the end), is added to *nr_rows. false: the program does not decode; RULE_UNSUPPORTED holds from that row up to `end`. pc_bias
- * as for eh_frame_pointer().
+ * Runs one FDE's program (DWARF 5, 6.4.3) and writes the rows of the part of the FDE that applies:
+ * [span->start, end), offsets in the file. The whole program is decoded, and its number of rows, as
+ * the standard counts them (one for each advance, and one at the end), is added to *nr_rows. false:
+ * the program does not decode; RULE_UNSUPPORTED holds from that row up to `end`. pc_bias as for
+ * eh_frame_pointer().
  */
-static bool fde_rows_write(struct row_writer *w, struct cfi_states *states, const struct fde_span *span,
-			   uint64_t end, uint64_t pc_bias, uint64_t *nr_rows)
+static bool fde_rows_write(struct row_writer *w, struct cfi_states *states,
+			   const struct fde_span *span, uint64_t end, uint64_t pc_bias,
+			   uint64_t *nr_rows)
 {
 	static const struct eh_rule unsupported = { .kind = RULE_UNSUPPORTED };
 	const struct cie_class *class = &states->classes[span->class];
 	struct program r = {
-		.p = span->program, .end = span->program + span->program_bytes, .vaddr = span->vaddr,
-		.at = span->start, .limit = end, .state = class->initial, .nr_rows = 1,
+		.p = span->program,
+		.end = span->program + span->program_bytes,
+		.vaddr = span->vaddr,
+		.at = span->start,
+		.limit = end,
+		.state = class->initial,
+		.nr_rows = 1,
 	};
 	bool good = !class->bad && run(&r, w, states, span, pc_bias);
 
@@ -162,19 +181,20 @@ static bool fde_rows_write(struct row_writer *w, struct cfi_states *states, cons
 /* ---- all of a file ---- */
 
 /*
- * How CFI becomes a table: each FDE of the section is put into an index (fde_index.h), and each CIE is run once
- * (cfi_states.h). Then the programs of the FDEs are run (fde_rows_write()) by rising address, and the code between FDEs is
- * looked at (gaps.h). Each row is written when it is found (row_writer.h). A table of the code that no FDE covers is
- * made in the same order, and the bytes that FDEs cover have no rules in it.
+ * How CFI becomes a table: each FDE of the section is put into an index (fde_index.h), and each CIE
+ * is run once (cfi_states.h). Then the programs of the FDEs are run (fde_rows_write()) by rising
+ * address, and the code between FDEs is looked at (gaps.h). Each row is written when it is found
+ * (row_writer.h). A table of the code that no FDE covers is made in the same order, and the bytes
+ * that FDEs cover have no rules in it.
  *
- * The index alone decides which source covers a byte: known code (known_functions.h) comes first, then Go's functions,
- * whose rows are from Go's own table (go_rows.h), then FDEs.
+ * The index alone decides which source covers a byte: known code (known_functions.h) comes first,
+ * then Go's functions, whose rows are from Go's own table (go_rows.h), then FDEs.
  */
 struct compilation {
 	struct unwind_table table;
 	const struct elf_file *file;
-	struct elf_file *known;		/* where to look for known functions: the file, or NULL */
-	bool of_code;			/* the table of the code that no FDE covers */
+	struct elf_file *known; /* where to look for known functions: the file, or NULL */
+	bool of_code;           /* the table of the code that no FDE covers */
 	uint64_t pc_bias;
 	struct fde_index fdes;
 	struct cfi_states states;
@@ -222,7 +242,7 @@ static int index_fdes(struct compilation *c, struct eh_frame *frame)
 		if (has_both && frame->is_debug_frame) {
 			has_both = false;
 			c->fdes.nr_first = c->fdes.nr_spans;
-			c->states.last_cie = UINT64_MAX;	/* it was an offset in the other section */
+			c->states.last_cie = UINT64_MAX; /* it was an offset in the other section */
 		}
 		error = add_fde(c, &fde);
 	}
@@ -253,12 +273,14 @@ static void write_fde(struct compilation *c, const struct fde_span *span, uint64
 	}
 	if (span->class == SPAN_RULE) {
 		row_writer_add(&c->writer, span->start,
-			       cfi_states_of_rule(&c->states, (const struct eh_rule *)span->program));
+			       cfi_states_of_rule(&c->states,
+						  (const struct eh_rule *)span->program));
 		return;
 	}
 	if (span->class == GO_CLASS) {
 		c->table.nr_go_functions++;
-		c->gaps.error = go_rows_write(&c->go, &c->writer, &c->states, span, end, &c->table.nr_cfi_rows);
+		c->gaps.error = go_rows_write(&c->go, &c->writer, &c->states, span, end,
+					      &c->table.nr_cfi_rows);
 		return;
 	}
 	if (!fde_rows_write(&c->writer, &c->states, span, end, c->pc_bias, &c->table.nr_cfi_rows))
@@ -270,8 +292,8 @@ static int write_rows(struct compilation *c)
 {
 	uint64_t first_fde = fde_index_start(&c->fdes, 0), start = first_code(c);
 
-	row_writer_begin(&c->writer, &c->table, &c->states, (c->of_code ? start : first_fde) >> PAGE_ROWS_SHIFT,
-			 c->gaps.nothing);
+	row_writer_begin(&c->writer, &c->table, &c->states,
+			 (c->of_code ? start : first_fde) >> PAGE_ROWS_SHIFT, c->gaps.nothing);
 	if (start < first_fde && !c->writer.error)
 		gaps_write(&c->gaps, start, first_fde);
 	for (size_t i = 0; i < c->fdes.nr && !error_of(c); i++) {
@@ -293,9 +315,13 @@ static int make_table(struct compilation *c, struct eh_frame *frame)
 	cfi_states_init(&c->states);
 	error = index_fdes(c, frame);
 	c->gaps = (struct gaps){
-		.table = &c->table, .file = c->file, .keeps_fp = gopclntab_is_go(c->file) && (!c->go.present || c->go.ends_only),
-		.states = &c->states, .writer = &c->writer,
-		.of_code = c->of_code, .is_stg = c->functions.has_stg_run,
+		.table = &c->table,
+		.file = c->file,
+		.keeps_fp = gopclntab_is_go(c->file) && (!c->go.present || c->go.ends_only),
+		.states = &c->states,
+		.writer = &c->writer,
+		.of_code = c->of_code,
+		.is_stg = c->functions.has_stg_run,
 		.nothing = cfi_states_of_rule(&c->states, &(struct eh_rule){ .kind = RULE_NONE }),
 	};
 	if (error || c->states.error)
@@ -312,8 +338,8 @@ static int make_table(struct compilation *c, struct eh_frame *frame)
 }
 
 /*
- * known: where to look for known functions, or NULL. go: Go's table, or NULL; if it is present, *frame has no FDEs of
- * Go's functions
+ * known: where to look for known functions, or NULL. go: Go's table, or NULL; if it is present,
+ * *frame has no FDEs of Go's functions
  */
 static int compile(struct unwind_table *table, const struct elf_file *file, struct elf_file *known,
 		   const struct go_rows *go, struct eh_frame *frame, bool of_code)
@@ -339,7 +365,8 @@ static int compile(struct unwind_table *table, const struct elf_file *file, stru
 	return error;
 }
 
-int unwind_table_compile(struct unwind_table *table, const struct elf_file *file, struct eh_frame *frame)
+int unwind_table_compile(struct unwind_table *table, const struct elf_file *file,
+			 struct eh_frame *frame)
 {
 	return compile(table, file, NULL, NULL, frame, false);
 }
@@ -351,8 +378,12 @@ int unwind_table_build_without_cfi(struct unwind_table *table, const struct elf_
 	return compile(table, file, NULL, NULL, &none, false);
 }
 
-/* Opens the sources of the file's rules: Go's table and the CFI. no_cfi: it is no error if the file has neither */
-static int open_sources(struct elf_file *file, bool no_cfi, struct go_rows *go, struct eh_frame *frame)
+/*
+ * Opens the sources of the file's rules: Go's table and the CFI. no_cfi: it is no error if the file
+ * has neither
+ */
+static int open_sources(struct elf_file *file, bool no_cfi, struct go_rows *go,
+			struct eh_frame *frame)
 {
 	struct elf_section section;
 	int error;
@@ -364,7 +395,8 @@ static int open_sources(struct elf_file *file, bool no_cfi, struct go_rows *go, 
 	if (error)
 		return error;
 	/* Go's linker makes .debug_frame from the same table, and with less in it */
-	error = go->present && !go->ends_only ? elf_file_eh_frame(file, &section, frame) : elf_file_cfi(file, &section, frame);
+	error = go->present && !go->ends_only ? elf_file_eh_frame(file, &section, frame)
+					      : elf_file_cfi(file, &section, frame);
 	return error == -ENOENT && (go->present || no_cfi) ? 0 : error;
 }
 
@@ -437,7 +469,8 @@ uint32_t unwind_table_extent_end(const struct unwind_table *table, uint32_t firs
 {
 	uint32_t end = first + 1;
 
-	while (end < table->nr_pages && row_after(table, end) - table->pages[first].rows <= MAX_EXTENT_ROWS)
+	while (end < table->nr_pages &&
+	       row_after(table, end) - table->pages[first].rows <= MAX_EXTENT_ROWS)
 		end++;
 	return end;
 }
@@ -450,10 +483,12 @@ uint64_t unwind_table_bytes(const struct unwind_table *table)
 		return 0;
 	for (uint32_t first = 0, end; first < table->nr_pages; first = end) {
 		end = unwind_table_extent_end(table, first);
-		bytes += extent_bytes((row_after(table, end - 1) - table->pages[first].rows) * ROW_BYTES);
+		bytes += extent_bytes((row_after(table, end - 1) - table->pages[first].rows) *
+				      ROW_BYTES);
 	}
 	return bytes + extent_bytes(table->nr_pages * sizeof(*table->pages)) +
-	       extent_bytes(table->nr_rules * sizeof(*table->rules)) + extent_bytes(sizeof(struct eh_module));
+	       extent_bytes(table->nr_rules * sizeof(*table->rules)) +
+	       extent_bytes(sizeof(struct eh_module));
 }
 
 struct eh_rule unwind_table_lookup(const struct unwind_table *table, uint64_t file_offset)

@@ -8,10 +8,13 @@
 
 #include "table/row_writer.h"
 
-/* the table of its CFI, or of what else is to be known of it. 0 or -errno, as unwind_table_build() */
+/*
+ * the table of its CFI, or of what else is to be known of it. 0 or -errno, as unwind_table_build()
+ */
 static int build(struct unwind_table *table, struct elf_file *file, bool of_code)
 {
-	int error = of_code ? unwind_table_build_code(table, file) : unwind_table_build(table, file);
+	int error =
+		of_code ? unwind_table_build_code(table, file) : unwind_table_build(table, file);
 
 	if (error != -ENOENT || of_code)
 		return error;
@@ -49,7 +52,8 @@ static void compile_opened(struct compiled *compiled, int fd, bool elsewhere, bo
 		compile(compiled, &file, of_code);
 }
 
-void compiled_from_file(struct compiled *compiled, const struct mapped_file *mapped, const struct file_key *key, bool of_code)
+void compiled_from_file(struct compiled *compiled, const struct mapped_file *mapped,
+			const struct file_key *key, bool of_code)
 {
 	bool own;
 	int fd = mapped_file_open(mapped, key, &own);
@@ -71,7 +75,8 @@ void compiled_from_memory(struct compiled *compiled, void *image, size_t bytes, 
 	*compiled = (struct compiled){ .error = elf_file_open_memory(&file, image, bytes) };
 	if (compiled->error)
 		return;
-	file.header.e_entry = 0;	/* no process begins in it: the linker has written the start of .text, or whatever */
+	/* no process begins in it: the linker has written the start of .text, or whatever */
+	file.header.e_entry = 0;
 	compile(compiled, &file, of_code);
 }
 
@@ -80,8 +85,8 @@ void compiled_from_memory(struct compiled *compiled, void *image, size_t bytes, 
 /* behind a struct compiled whose pointers mean nothing: rules, pages, rows */
 static size_t bytes_of(const struct unwind_table *t)
 {
-	return sizeof(struct compiled) + t->nr_rules * sizeof(*t->rules) + t->nr_pages * sizeof(*t->pages) +
-	       t->nr_rows * ROW_BYTES;
+	return sizeof(struct compiled) + t->nr_rules * sizeof(*t->rules) +
+	       t->nr_pages * sizeof(*t->pages) + t->nr_rows * ROW_BYTES;
 }
 
 static void append(uint8_t **to, const void *from, size_t bytes)
@@ -105,7 +110,10 @@ size_t compiled_write(const struct compiled *c, void *to, size_t room)
 	return at - (uint8_t *)to;
 }
 
-/* Do a page's rows begin with the page and rise, and name rules that are there? They do so relative to the page's. */
+/*
+ * Do a page's rows begin with the page and rise, and name rules that are there? They do so relative
+ * to the page's.
+ */
 static bool are_rows_sound(const struct unwind_table *t, const struct eh_page *page)
 {
 	uint64_t nr_rules = t->nr_rules - (uint64_t)page->rule_base * RULE_BASE_UNIT;
@@ -131,7 +139,8 @@ static bool is_sound(const struct unwind_table *t)
 
 		if (page->rows != next || !page->nr_rows || page->nr_rows > MAX_PAGE_ROWS ||
 		    page->rows + page->nr_rows > t->nr_rows ||
-		    (uint64_t)page->rule_base * RULE_BASE_UNIT >= t->nr_rules || !are_rows_sound(t, page))
+		    (uint64_t)page->rule_base * RULE_BASE_UNIT >= t->nr_rules ||
+		    !are_rows_sound(t, page))
 			return false;
 		next = page->rows + page->nr_rows;
 	}

@@ -6,7 +6,8 @@
 #include "frame_place.h"
 #include "stacks_abi.h"
 
-uint32_t cut_stack_order(uint64_t *frames, const uint64_t *placed, uint32_t nr_walked, uint32_t depth)
+uint32_t cut_stack_order(uint64_t *frames, const uint64_t *placed, uint32_t nr_walked,
+			 uint32_t depth)
 {
 	uint32_t nr_root = ROOT_FRAMES(depth), nr_leaf = depth - nr_root;
 

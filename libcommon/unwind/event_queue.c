@@ -63,8 +63,10 @@ static int add_process_record(struct event_queue *queue, const struct process_re
 {
 	struct process_event event = {
 		.kind = record->kind == RECORD_EXITED ? PROCESS_EXITED : PROCESS_UNMAPPED,
-		.pid = record->pid, .time_ns = record->time_ns,
-		.mapping = { .start = record->start, .end = record->end }, .changes = record->changes,
+		.pid = record->pid,
+		.time_ns = record->time_ns,
+		.mapping = { .start = record->start, .end = record->end },
+		.changes = record->changes,
 	};
 
 	return event_queue_add(queue, &event);
@@ -97,17 +99,19 @@ void event_queue_begin(struct event_queue *queue, uint64_t horizon_ns)
 {
 	queue->nr -= queue->first;
 	if (queue->nr) {
-		memmove(queue->events, queue->events + queue->first, queue->nr * sizeof(*queue->events));
+		memmove(queue->events, queue->events + queue->first,
+			queue->nr * sizeof(*queue->events));
 		qsort(queue->events, queue->nr, sizeof(*queue->events), by_time);
 	}
-	if (!queue->nr && queue->room > KEPT_ROOM) {	/* after a burst */
+	if (!queue->nr && queue->room > KEPT_ROOM) { /* after a burst */
 		free(queue->events);
 		queue->events = NULL;
 		queue->room = 0;
 	}
 	queue->first = 0;
 	queue->batch_end = 0;
-	while (queue->batch_end < queue->nr && queue->events[queue->batch_end].time_ns <= horizon_ns)
+	while (queue->batch_end < queue->nr &&
+	       queue->events[queue->batch_end].time_ns <= horizon_ns)
 		queue->batch_end++;
 }
 
@@ -130,7 +134,8 @@ bool event_queue_is_empty(const struct event_queue *queue)
 	return queue->first == queue->nr;
 }
 
-bool event_queue_has_event(const struct event_queue *queue, pid_t pid, uint64_t from_ns, uint64_t to_ns)
+bool event_queue_has_event(const struct event_queue *queue, pid_t pid, uint64_t from_ns,
+			   uint64_t to_ns)
 {
 	for (size_t i = queue->first; i < queue->nr; i++) {
 		const struct queued_event *queued = &queue->events[i];

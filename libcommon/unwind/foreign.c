@@ -17,37 +17,38 @@
 #include "unwind/foreign_work.h"
 
 /*
- * Memory: a worker's own, and the area that it shares with us. What a file takes to compile is some four
- * times its .eh_frame: an eighteenth of all is enough for most, and one compiler has half of all for what is
- * larger.
+ * Memory: a worker's own, and the area that it shares with us. What a file takes to compile is some
+ * four times its .eh_frame: an eighteenth of all is enough for most, and one compiler has half of
+ * all for what is larger.
  */
-#define MAX_COMPILERS 4
-#define SHARE_OF_MOST 18
-#define CALL_CPU_MS 300
-#define COMPILE_CPU_MS 2000	/* a file of 100 MB of .eh_frame takes a second */
+#define MAX_COMPILERS  4
+#define SHARE_OF_MOST  18
+#define CALL_CPU_MS    300
+#define COMPILE_CPU_MS 2000 /* a file of 100 MB of .eh_frame takes a second */
 
 /*
- * A process that kept a worker waiting twice is left alone: briefly, for the machine may just be busy, and each time twice as long.
- * What the caller waits for, answers and failures alike, takes these shares of the time at most, of one process and of all; a JVM
- * that begins takes a tenth.
+ * A process that kept a worker waiting twice is left alone: briefly, for the machine may just be
+ * busy, and each time twice as long. What the caller waits for, answers and failures alike, takes
+ * these shares of the time at most, of one process and of all; a JVM that begins takes a tenth.
  */
-#define LEFT_ALONE_NS 500000000
+#define LEFT_ALONE_NS     500000000
 #define MAX_LEFT_ALONE_NS 10000000000
-#define MAX_WAITED_NS 300000000
-#define SHARE_OF_PROCESS 8
-#define SHARE_OF_ALL 4
+#define MAX_WAITED_NS     300000000
+#define SHARE_OF_PROCESS  8
+#define SHARE_OF_ALL      4
 
 #define NR_READERS 2
-#define WAIT_MS 20	/* from one look at the workers to the next */
-#define ACCOUNTS 1024	/* each time that there are so many more, those of processes that are gone are forgotten */
+#define WAIT_MS    20 /* from one look at the workers to the next */
+/* each time that there are so many more, those of processes that are gone are forgotten */
+#define ACCOUNTS 1024
 
-#define IS_CODE (1ULL << 32)	/* in a job's tag: of FOREIGN_CODE */
+#define IS_CODE (1ULL << 32) /* in a job's tag: of FOREIGN_CODE */
 
 struct account {
 	pid_t pid;
-	uint64_t waited_ns;	/* by the caller */
-	uint64_t until_ns;	/* it is left alone */
-	uint64_t alone_ns;	/* for so long the next time; 0: it has kept no worker waiting */
+	uint64_t waited_ns; /* by the caller */
+	uint64_t until_ns;  /* it is left alone */
+	uint64_t alone_ns;  /* for so long the next time; 0: it has kept no worker waiting */
 	UT_hash_handle hh;
 };
 
@@ -56,8 +57,8 @@ struct foreign {
 	struct workers *reader, *parser;
 	/* beside it */
 	struct workers *compilers, *big_compiler, *readers, *namer;
-	int epoll_fd;			/* of all */
-	struct account *accounts;	/* of processes */
+	int epoll_fd;             /* of all */
+	struct account *accounts; /* of processes */
 	uint64_t began_ns, waited_ns;
 };
 
@@ -68,29 +69,46 @@ static int watch(const struct foreign *f, const struct workers *workers)
 	return epoll_ctl(f->epoll_fd, EPOLL_CTL_ADD, workers_fd(workers), &event) ? -errno : 0;
 }
 
-static int begin(struct foreign *f, struct workers **workers, unsigned nr, uint64_t area, const struct worker_limits *limits)
+static int begin(struct foreign *f, struct workers **workers, unsigned nr, uint64_t area,
+		 const struct worker_limits *limits)
 {
-	int error = workers_new(workers, nr, area, limits, limits->open ? foreign_parse : foreign_read);
+	int error =
+		workers_new(workers, nr, area, limits, limits->open ? foreign_parse : foreign_read);
 
 	return error ? error : watch(f, *workers);
 }
 
 /*
- * Four compilers, two readers, who reads functions, and who reads and parses for the caller: half of all; the big compiler has
- * the other. Each has a third of its share for its answer, and the rest is its own.
+ * Four compilers, two readers, who reads functions, and who reads and parses for the caller: half
+ * of all; the big compiler has the other. Each has a third of its share for its answer, and the
+ * rest is its own.
  */
 static int start(struct foreign *f, uint64_t bytes)
 {
 	uint64_t most = bytes / SHARE_OF_MOST, area = most / 3;
-	const struct worker_limits reads = { .cpu_ms = CALL_CPU_MS, .bytes = most - area, .first = true };
+	const struct worker_limits reads = { .cpu_ms = CALL_CPU_MS,
+					     .bytes = most - area,
+					     .first = true };
 	const struct worker_limits parses = {
-		.cpu_ms = CALL_CPU_MS, .bytes = most - area, .first = true, .open = foreign_open, .apart = OWNERS_APART,
+		.cpu_ms = CALL_CPU_MS,
+		.bytes = most - area,
+		.first = true,
+		.open = foreign_open,
+		.apart = OWNERS_APART,
 	};
 	const struct worker_limits compiles = {
-		.cpu_ms = COMPILE_CPU_MS, .bytes = most - area, .first = true, .open = foreign_open, .apart = UINT64_MAX,
+		.cpu_ms = COMPILE_CPU_MS,
+		.bytes = most - area,
+		.first = true,
+		.open = foreign_open,
+		.apart = UINT64_MAX,
 	};
 	const struct worker_limits much = {
-		.cpu_ms = COMPILE_CPU_MS, .bytes = bytes / 2 - bytes / 16, .first = true, .open = foreign_open, .apart = UINT64_MAX,
+		.cpu_ms = COMPILE_CPU_MS,
+		.bytes = bytes / 2 - bytes / 16,
+		.first = true,
+		.open = foreign_open,
+		.apart = UINT64_MAX,
 	};
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	int error = f->epoll_fd < 0 ? -errno : 0;
@@ -194,11 +212,14 @@ static bool is_affordable(const struct foreign *f, const struct account *account
 {
 	uint64_t now = clock_ns(), passed = now - f->began_ns;
 
-	return now >= account->until_ns && account->waited_ns <= MAX_WAITED_NS + passed / SHARE_OF_PROCESS &&
+	return now >= account->until_ns &&
+	       account->waited_ns <= MAX_WAITED_NS + passed / SHARE_OF_PROCESS &&
 	       f->waited_ns <= MAX_WAITED_NS + passed / SHARE_OF_ALL;
 }
 
-/* error: of its worker, with which it may have nothing to do; 0: it has answered, and is forgiven */
+/*
+ * error: of its worker, with which it may have nothing to do; 0: it has answered, and is forgiven
+ */
 static void judge(struct foreign *f, pid_t pid, int error)
 {
 	struct account *account = account_of(f, pid, error != 0);
@@ -232,9 +253,12 @@ static bool has_gone(const struct worker_answer *got)
 	return !got->error && got->nr >= sizeof(*answer) && answer->error == FOREIGN_GONE;
 }
 
-/* Asks about a process. 0 or -errno; *bytes of *answer, behind its head, are valid until the next call */
-static int call(struct foreign *f, struct workers *workers, uint64_t owner, const void *request, size_t size,
-		const struct foreign_answer **answer, size_t *bytes)
+/*
+ * Asks about a process. 0 or -errno; *bytes of *answer, behind its head, are valid until the next
+ * call
+ */
+static int call(struct foreign *f, struct workers *workers, uint64_t owner, const void *request,
+		size_t size, const struct foreign_answer **answer, size_t *bytes)
 {
 	pid_t pid = ((const struct foreign_about *)request)->pid;
 	struct account *account = account_of(f, pid, true);
@@ -244,7 +268,7 @@ static int call(struct foreign *f, struct workers *workers, uint64_t owner, cons
 	if (!account || !is_affordable(f, account))
 		return -EAGAIN;
 	got = workers_call(workers, owner, request, size, pid);
-	if (has_gone(&got))	/* what it executed before: what was kept is its memory no more */
+	if (has_gone(&got)) /* what it executed before: what was kept is its memory no more */
 		got = workers_call(workers, owner, request, size, 0);
 	waited = clock_ns() - began;
 	account->waited_ns += waited;
@@ -259,7 +283,8 @@ static int call(struct foreign *f, struct workers *workers, uint64_t owner, cons
 	return (*answer)->error > 0 ? -EBADMSG : (*answer)->error;
 }
 
-int foreign_identify(struct foreign *f, pid_t tid, const struct proc_mapping *mapping, struct file_key *key)
+int foreign_identify(struct foreign *f, pid_t tid, const struct proc_mapping *mapping,
+		     struct file_key *key)
 {
 	static struct foreign_request r;
 	const struct foreign_answer *answer;
@@ -273,7 +298,8 @@ int foreign_identify(struct foreign *f, pid_t tid, const struct proc_mapping *ma
 	if (!f)
 		return mapped_file_identify(tid, mapping, key);
 	r = (struct foreign_request){ .about = { FOREIGN_FILE, tid }, .mapping = *mapping };
-	error = call(f, f->reader, owner_of_process(tid), &r, set_path(&r, mapping->path), &answer, &bytes);
+	error = call(f, f->reader, owner_of_process(tid), &r, set_path(&r, mapping->path), &answer,
+		     &bytes);
 	if (!error && bytes < sizeof(*answer) + sizeof(*key))
 		error = -EBADMSG;
 	if (!error)
@@ -281,7 +307,8 @@ int foreign_identify(struct foreign *f, pid_t tid, const struct proc_mapping *ma
 	return error;
 }
 
-static size_t set_job(struct foreign_job *job, pid_t pid, uint32_t uid, foreign_fn *work, const void *question, size_t size)
+static size_t set_job(struct foreign_job *job, pid_t pid, uint32_t uid, foreign_fn *work,
+		      const void *question, size_t size)
 {
 	job->about = (struct foreign_about){ FOREIGN_CALL, pid, uid };
 	job->work = work;
@@ -300,10 +327,12 @@ int foreign_call(struct foreign *f, pid_t pid, foreign_fn *work, const void *que
 
 	if (!f) {
 		*answer = here;
-		return work(question, &(struct process_memory){ pid, -1 }, here, sizeof(here), bytes);
+		return work(question, &(struct process_memory){ pid, -1 }, here, sizeof(here),
+			    bytes);
 	}
 	uid = uid_of_process(pid);
-	error = call(f, f->parser, owner_of_user(uid), &job, set_job(&job, pid, uid, work, question, size), &got, bytes);
+	error = call(f, f->parser, owner_of_user(uid), &job,
+		     set_job(&job, pid, uid, work, question, size), &got, bytes);
 	if (error)
 		return error;
 	*answer = got + 1;
@@ -311,7 +340,8 @@ int foreign_call(struct foreign *f, pid_t pid, foreign_fn *work, const void *que
 	return 0;
 }
 
-uint32_t foreign_read_text(struct foreign *f, const struct foreign_text *text, void *to, uint32_t bytes)
+uint32_t foreign_read_text(struct foreign *f, const struct foreign_text *text, void *to,
+			   uint32_t bytes)
 {
 	static struct foreign_request r;
 	const struct foreign_answer *answer;
@@ -322,22 +352,29 @@ uint32_t foreign_read_text(struct foreign *f, const struct foreign_text *text, v
 		return foreign_text_here(text, to, bytes);
 	if (bytes > FOREIGN_TEXT_BYTES)
 		return 0;
-	owner = text->file.path ? text->owner : owner_of_process(text->pid);	/* the process may be gone */
+	/* the process may be gone */
+	owner = text->file.path ? text->owner : owner_of_process(text->pid);
 	r = (struct foreign_request){
-		.about = { FOREIGN_TEXT, text->pid }, .address = text->address, .bytes = bytes, .file = text->file,
-		.key = text->key, .file_offset = text->file_offset,
+		.about = { FOREIGN_TEXT, text->pid },
+		.address = text->address,
+		.bytes = bytes,
+		.file = text->file,
+		.key = text->key,
+		.file_offset = text->file_offset,
 	};
-	if (call(f, f->reader, owner, &r, set_path(&r, text->file.path), &answer, &got) || answer->nr > bytes ||
-	    got != sizeof(*answer) + answer->nr)
+	if (call(f, f->reader, owner, &r, set_path(&r, text->file.path), &answer, &got) ||
+	    answer->nr > bytes || got != sizeof(*answer) + answer->nr)
 		return 0;
 	memcpy(to, answer + 1, answer->nr);
 	return answer->nr;
 }
 
-int foreign_read_region(struct foreign *f, pid_t pid, uint64_t address, uint32_t bytes, uint64_t *hash,
-			struct unwind_table *table)
+int foreign_read_region(struct foreign *f, pid_t pid, uint64_t address, uint32_t bytes,
+			uint64_t *hash, struct unwind_table *table)
 {
-	struct foreign_region r = { .about = { FOREIGN_REGION, pid }, .address = address, .bytes = bytes, .hash = *hash };
+	struct foreign_region r = {
+		.about = { FOREIGN_REGION, pid }, .address = address, .bytes = bytes, .hash = *hash
+	};
 	const struct foreign_answer *answer = NULL;
 	struct compiled compiled;
 	size_t got = 0;
@@ -359,8 +396,8 @@ int foreign_read_region(struct foreign *f, pid_t pid, uint64_t address, uint32_t
 	return error;
 }
 
-void foreign_read_stacks(struct foreign *f, pid_t pid, struct foreign_stack *stacks, size_t nr, size_t most,
-			 const char **bytes)
+void foreign_read_stacks(struct foreign *f, pid_t pid, struct foreign_stack *stacks, size_t nr,
+			 size_t most, const char **bytes)
 {
 	struct foreign_stacks r = { .about = { FOREIGN_STACK, pid }, .nr = nr, .most = most };
 	const struct foreign_answer *answer;
@@ -370,7 +407,8 @@ void foreign_read_stacks(struct foreign *f, pid_t pid, struct foreign_stack *sta
 	memcpy(r.stacks, stacks, nr * sizeof(*stacks));
 	for (size_t i = 0; i < nr; i++)
 		stacks[i].bytes = 0;
-	if (call(f, f->reader, owner_of_process(pid), &r, sizeof(r), &answer, &got) || got < sizeof(*answer) + sizeof(r.stacks))
+	if (call(f, f->reader, owner_of_process(pid), &r, sizeof(r), &answer, &got) ||
+	    got < sizeof(*answer) + sizeof(r.stacks))
 		return;
 	memcpy(r.stacks, answer + 1, sizeof(r.stacks));
 	for (size_t i = 0; i < nr; i++)
@@ -406,7 +444,7 @@ static int unpack_maps(struct proc_maps *maps, const struct worker_answer *got)
 	error = foreign_unpack_maps(maps, answer, got->nr);
 	maps->tid = answer->tid;
 	if (!error && !maps->nr)
-		error = -ESRCH;		/* a zombie, or a kernel thread */
+		error = -ESRCH; /* a zombie, or a kernel thread */
 	return error;
 }
 
@@ -431,7 +469,8 @@ size_t foreign_nr_maps(const struct foreign *f)
 
 /* ---- questions beside the caller ---- */
 
-int foreign_ask(struct foreign *f, pid_t pid, foreign_fn *work, const void *question, size_t size, uint64_t tag)
+int foreign_ask(struct foreign *f, pid_t pid, foreign_fn *work, const void *question, size_t size,
+		uint64_t tag)
 {
 	static struct foreign_job job;
 	uint32_t uid;
@@ -440,7 +479,8 @@ int foreign_ask(struct foreign *f, pid_t pid, foreign_fn *work, const void *ques
 		return -EAGAIN;
 	/* processes of one user have their turns, too: in containers, that is root */
 	uid = uid_of_process(pid);
-	return workers_ask(f->namer, tag, owner_of_user(uid) | (uint32_t)pid, &job, set_job(&job, pid, uid, work, question, size));
+	return workers_ask(f->namer, tag, owner_of_user(uid) | (uint32_t)pid, &job,
+			   set_job(&job, pid, uid, work, question, size));
 }
 
 uint64_t foreign_take(struct foreign *f, const void **answer, size_t *bytes)
@@ -475,7 +515,9 @@ int foreign_ask_table(struct foreign *f, uint32_t id, const struct mapped_file *
 	static struct foreign_request r;
 
 	r = (struct foreign_request){
-		.about.kind = of_code ? FOREIGN_CODE : FOREIGN_TABLE, .file = *file, .key = *key,
+		.about.kind = of_code ? FOREIGN_CODE : FOREIGN_TABLE,
+		.file = *file,
+		.key = *key,
 	};
 	return workers_ask(much ? f->big_compiler : f->compilers, tag_of(id, of_code), owner, &r,
 			   set_path(&r, file->path));
@@ -506,7 +548,8 @@ uint32_t foreign_take_table(struct foreign *f, bool *of_code, struct compiled *c
 				      got.nr - sizeof(struct foreign_answer));
 	if (error)
 		*compiled = (struct compiled){
-			.error = error < 0 ? error : -EBADMSG, .cpu_ns = error == -ETIME ? COMPILE_CPU_MS * 1000000ULL : 0,
+			.error = error < 0 ? error : -EBADMSG,
+			.cpu_ns = error == -ETIME ? COMPILE_CPU_MS * 1000000ULL : 0,
 		};
 	return (uint32_t)got.tag;
 }

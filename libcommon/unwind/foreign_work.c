@@ -100,7 +100,9 @@ int foreign_unpack_maps(struct proc_maps *maps, const void *answer, size_t bytes
 		struct proc_mapping mapping = from[i].mapping;
 
 		mapping.path = (char *)paths + from[i].path;
-		error = from[i].path >= bytes - fixed || mapping.file_error > 0 ? -EBADMSG : proc_maps_append(maps, &mapping);
+		error = from[i].path >= bytes - fixed || mapping.file_error > 0
+				? -EBADMSG
+				: proc_maps_append(maps, &mapping);
 	}
 	return error;
 }
@@ -109,8 +111,10 @@ int foreign_unpack_maps(struct proc_maps *maps, const void *answer, size_t bytes
 
 uint32_t foreign_text_here(const struct foreign_text *text, void *to, uint32_t bytes)
 {
-	ssize_t done = process_memory_read(&(struct process_memory){ text->pid, -1 }, text->address, to, bytes);
-	int fd = done <= 0 && text->file.path ? mapped_file_open(&text->file, &text->key, NULL) : -1;
+	ssize_t done = process_memory_read(&(struct process_memory){ text->pid, -1 }, text->address,
+					   to, bytes);
+	int fd =
+		done <= 0 && text->file.path ? mapped_file_open(&text->file, &text->key, NULL) : -1;
 
 	if (fd >= 0) {
 		done = pread(fd, to, bytes, text->file_offset);
@@ -122,7 +126,11 @@ uint32_t foreign_text_here(const struct foreign_text *text, void *to, uint32_t b
 static size_t read_text(const struct foreign_request *r, struct foreign_answer *answer)
 {
 	struct foreign_text text = {
-		.pid = r->about.pid, .address = r->address, .file = r->file, .key = r->key, .file_offset = r->file_offset,
+		.pid = r->about.pid,
+		.address = r->address,
+		.file = r->file,
+		.key = r->key,
+		.file_offset = r->file_offset,
 	};
 
 	answer->nr = foreign_text_here(&text, answer + 1, r->bytes);
@@ -145,8 +153,12 @@ static size_t read_stacks(void *area, size_t bytes, size_t room)
 	left = left < r.most ? left : r.most;
 	for (size_t i = 0; i < r.nr && i < FOREIGN_STACKS; i++) {
 		struct foreign_stack *stack = &r.stacks[i];
-		ssize_t done = left ? process_memory_read(&(struct process_memory){ stack->tid, -1 }, stack->address, to,
-							  left < FOREIGN_STACK_BYTES ? left : FOREIGN_STACK_BYTES) : 0;
+		ssize_t done =
+			left ? process_memory_read(&(struct process_memory){ stack->tid, -1 },
+						   stack->address, to,
+						   left < FOREIGN_STACK_BYTES ? left
+									      : FOREIGN_STACK_BYTES)
+			     : 0;
 
 		stack->bytes = done < 0 ? 0 : done;
 		to += stack->bytes;
@@ -171,8 +183,8 @@ static uint64_t hash_of(const uint8_t *bytes, size_t nr)
 	return hash | 1;
 }
 
-int foreign_region_here(const struct foreign_region *r, const struct process_memory *memory, uint64_t *hash,
-			struct unwind_table *table)
+int foreign_region_here(const struct foreign_region *r, const struct process_memory *memory,
+			uint64_t *hash, struct unwind_table *table)
 {
 	uint8_t *bytes = r->bytes <= MAX_REGION_BYTES ? malloc(r->bytes) : NULL;
 	ssize_t done = bytes ? process_memory_read(memory, r->address, bytes, r->bytes) : -ENOMEM;
@@ -180,13 +192,15 @@ int foreign_region_here(const struct foreign_region *r, const struct process_mem
 
 	if (!error) {
 		*hash = hash_of(bytes, done);
-		error = *hash == r->hash ? -EALREADY : region_table_build(table, bytes, done, r->address);
+		error = *hash == r->hash ? -EALREADY
+					 : region_table_build(table, bytes, done, r->address);
 	}
 	free(bytes);
 	return error;
 }
 
-static size_t read_region(void *area, size_t bytes, size_t room, const struct process_memory *memory)
+static size_t read_region(void *area, size_t bytes, size_t room,
+			  const struct process_memory *memory)
 {
 	struct foreign_answer *answer = area;
 	struct compiled compiled = {};
@@ -198,7 +212,8 @@ static size_t read_region(void *area, size_t bytes, size_t room, const struct pr
 		return 0;
 	memcpy(&r, area, sizeof(r));
 	*answer = (struct foreign_answer){
-		.error = memory->fd < 0 ? memory->fd : foreign_region_here(&r, memory, &hash, &compiled.table),
+		.error = memory->fd < 0 ? memory->fd
+					: foreign_region_here(&r, memory, &hash, &compiled.table),
 	};
 	memcpy(answer + 1, &hash, sizeof(hash));
 	if (!answer->error) {
@@ -281,7 +296,8 @@ struct worker_file foreign_open(const void *request, size_t bytes)
 	return file;
 }
 
-static size_t compile(enum foreign_kind kind, const struct worker_file *file, struct foreign_answer *answer, size_t room)
+static size_t compile(enum foreign_kind kind, const struct worker_file *file,
+		      struct foreign_answer *answer, size_t room)
 {
 	struct compiled compiled;
 	uint64_t began = clock_cpu_ns();
@@ -305,7 +321,8 @@ static size_t call(void *area, size_t bytes, size_t room, const struct process_m
 	memcpy(&job, area, bytes);
 	*answer = (struct foreign_answer){ .error = memory->fd < 0 ? memory->fd : 0 };
 	if (!answer->error)
-		answer->error = job.work(job.question, memory, answer + 1, room - sizeof(*answer), &bytes);
+		answer->error =
+			job.work(job.question, memory, answer + 1, room - sizeof(*answer), &bytes);
 	return sizeof(*answer) + (answer->error ? 0 : bytes);
 }
 

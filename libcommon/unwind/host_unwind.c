@@ -37,8 +37,9 @@ static __always_inline __u32 read_text(struct eh_unwind *u, void *to, __u32 byte
 }
 
 /*
- * Is the code still that which a rule was made for? That of a JVM was compared when the raw sample was kept (hotspot.h). What cannot
- * be read any more counts as unchanged, unless a change was seen before.
+ * Is the code still that which a rule was made for? That of a JVM was compared when the raw sample
+ * was kept (hotspot.h). What cannot be read any more counts as unchanged, unless a change was seen
+ * before.
  */
 static __always_inline bool is_word(struct eh_unwind *u, __u64 addr, __u32 word)
 {
@@ -92,7 +93,8 @@ void host_unwind(const struct slabs *slabs, loc_t process, const struct host_reg
 	memcpy(u->frame.reg, registers->reg, sizeof(u->frame.reg));
 	u->frame.ip = registers->ip;
 	u->in_syscall = registers->in_syscall;
-	if (list && walk_open(u, HANDLE(process, list->generation), &list->image, list->changes) == END_COMPLETE) {
+	if (list && walk_open(u, HANDLE(process, list->generation), &list->image, list->changes) ==
+			    END_COMPLETE) {
 		u->end = END_TOO_DEEP;
 		if (registers->is_32bit) {
 			unwind_frame(u);
@@ -109,7 +111,9 @@ void host_unwind(const struct slabs *slabs, loc_t process, const struct host_reg
 	stack->end = u->end;
 	stack->wants_table = u->wants_table ? u->module.id : 0;
 	stack->wants_rows = u->wants_table && !u->module.id ? u->frame.ip - u->frame.by_call : 0;
-	stack->wants_region = u->end != END_UNKNOWN_PROCESS && walk_wants_region(u) ? u->last_ip : 0;
+	stack->wants_region =
+		u->end != END_UNKNOWN_PROCESS && walk_wants_region(u) ? u->last_ip : 0;
 	memcpy(walk.deep, u->frames, sizeof(u->frames));
-	stack->nr = cut_stack_order(stack->frames, (const uint64_t *)walk.deep, u->stack.nr_frames, max_depth);
+	stack->nr = cut_stack_order(stack->frames, (const uint64_t *)walk.deep, u->stack.nr_frames,
+				    max_depth);
 }

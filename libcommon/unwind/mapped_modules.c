@@ -6,17 +6,22 @@
 #include <string.h>
 
 /*
- * The module ID that is known for this mapping, or 0. A piece of a mapping keeps its number and lies within
- * the old range, so both lists, sorted by address, are merged in one pass. *at: the position in `known`.
+ * The module ID that is known for this mapping, or 0. A piece of a mapping keeps its number and
+ * lies within the old range, so both lists, sorted by address, are merged in one pass. *at: the
+ * position in `known`.
  */
-static uint32_t known_id(const struct mapped_modules *known, size_t *at, const struct proc_mapping *mapping)
+static uint32_t known_id(const struct mapped_modules *known, size_t *at,
+			 const struct proc_mapping *mapping)
 {
 	while (*at < known->nr && known->of[*at].end <= mapping->start)
 		++*at;
-	return *at < known->nr && known->of[*at].number == mapping->number ? known->of[*at].module_id : 0;
+	return *at < known->nr && known->of[*at].number == mapping->number
+		       ? known->of[*at].module_id
+		       : 0;
 }
 
-static int find_id(struct modules *modules, pid_t tid, const struct proc_mapping *mapping, uint32_t *id)
+static int find_id(struct modules *modules, pid_t tid, const struct proc_mapping *mapping,
+		   uint32_t *id)
 {
 	struct module *module;
 	int error = modules_find(modules, tid, mapping, &module);

@@ -34,16 +34,20 @@ static loc_t take(struct tables *tables, size_t size)
 /* the place of the module's struct eh_module, which the list uses from now on; 0: it has none */
 static loc_t use(struct tables *tables, uint32_t module_id)
 {
-	tables_make(tables, module_id);		/* again, if its table was dropped to make room */
+	tables_make(tables, module_id); /* again, if its table was dropped to make room */
 	tables_use(tables, module_id);
 	return tables_loc(tables, module_id);
 }
 
-static struct eh_mapping mapping_of(struct tables *tables, const struct mapping_contents *contents, size_t i)
+static struct eh_mapping mapping_of(struct tables *tables, const struct mapping_contents *contents,
+				    size_t i)
 {
 	const struct proc_mapping *m = &contents->maps->mappings[i];
 	struct eh_mapping mapping = {
-		.start = m->start, .end = m->end, .file_offset = m->file_offset, .module_id = contents->mapped->of[i].module_id,
+		.start = m->start,
+		.end = m->end,
+		.file_offset = m->file_offset,
+		.module_id = contents->mapped->of[i].module_id,
 	};
 
 	if (mapping.module_id) {
@@ -58,17 +62,19 @@ static struct eh_mapping mapping_of(struct tables *tables, const struct mapping_
 	return mapping;
 }
 
-int mapping_list_write(struct tables *tables, const struct mapping_contents *contents, struct mapping_list *list)
+int mapping_list_write(struct tables *tables, const struct mapping_contents *contents,
+		       struct mapping_list *list)
 {
-	size_t nr = contents->maps->nr < MAX_MAPPINGS ? contents->maps->nr : MAX_MAPPINGS, size = list_bytes(nr);
+	size_t nr = contents->maps->nr < MAX_MAPPINGS ? contents->maps->nr : MAX_MAPPINGS,
+	       size = list_bytes(nr);
 	loc_t loc = take(tables, size);
 	struct eh_process *written = slabs_at(tables_slabs(tables), loc);
 
 	if (!loc)
 		return -errno;
 	/*
-	 * A walk may still hold the handle of an older list at this place. The generation is 0 while the list
-	 * is being written, and set last: see struct eh_process.
+	 * A walk may still hold the handle of an older list at this place. The generation is 0
+	 * while the list is being written, and set last: see struct eh_process.
 	 */
 	__atomic_store_n(&written->generation, 0, __ATOMIC_SEQ_CST);
 	written->image = contents->image;
@@ -105,7 +111,10 @@ int mapping_list_share(struct mapping_list *list, struct mapping_list *share)
 	return 0;
 }
 
-/* Tables that only this list used may be freed: it is invalid, and walks that still read it are discarded. */
+/*
+ * Tables that only this list used may be freed: it is invalid, and walks that still read it are
+ * discarded.
+ */
 static void give_back(struct tables *tables, const struct mapping_list *list)
 {
 	const struct eh_process *written = slabs_at(tables_slabs(tables), list->loc);
@@ -115,7 +124,7 @@ static void give_back(struct tables *tables, const struct mapping_list *list)
 
 		if (mapping->module && mapping->module_id)
 			tables_unuse(tables, mapping->module_id);
-		else if (mapping->module)	/* or a runtime's own */
+		else if (mapping->module) /* or a runtime's own */
 			tables_unuse_region(tables, mapping->module);
 	}
 	slabs_release(tables_slabs(tables), list->loc, list->bytes);

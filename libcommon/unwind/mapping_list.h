@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Mapping lists of processes in slabs, as the unwinder reads them (processes_abi.h). Only a mapping's module may change in place
- * (regions.c). For any other change a new list is written to other memory, and the old one is released.
+ * Mapping lists of processes in slabs, as the unwinder reads them (processes_abi.h). Only a
+ * mapping's module may change in place (regions.c). For any other change a new list is written to
+ * other memory, and the old one is released.
  */
 #ifndef EHPERF_UNWIND_MAPPING_LIST_H
 #define EHPERF_UNWIND_MAPPING_LIST_H
@@ -14,14 +15,14 @@
 struct regions;
 
 struct mapping_list {
-	loc_t loc;		/* of its struct eh_process; 0: there is none */
+	loc_t loc; /* of its struct eh_process; 0: there is none */
 	size_t bytes;
-	unsigned *nr_users;	/* NULL: it is not shared */
+	unsigned *nr_users; /* NULL: it is not shared */
 };
 
 /*
- * Finds the modules of these mappings, and makes their tables or asks workers for them. A file that cannot be read gets no
- * table. 0 or -ENOMEM
+ * Finds the modules of these mappings, and makes their tables or asks workers for them. A file that
+ * cannot be read gets no table. 0 or -ENOMEM
  */
 int mapping_list_make_tables(struct tables *tables, const struct proc_maps *maps,
 			     struct mapped_modules *mapped);
@@ -29,40 +30,49 @@ int mapping_list_make_tables(struct tables *tables, const struct proc_maps *maps
 /* what a list is to say */
 struct mapping_contents {
 	struct eh_image image;
-	uint32_t generation, changes;	/* generation: not 0 */
+	uint32_t generation, changes; /* generation: not 0 */
 	bool refused;
 	uint64_t quiet_until_ns;
 	struct eh_runtimes runtimes;
 	const struct proc_maps *maps;
-	const struct mapped_modules *mapped;	/* up to date with maps */
-	/* anonymous code: the struct eh_module of the runtime that generates it; or 0, and regions; or neither */
+	const struct mapped_modules *mapped; /* up to date with maps */
+	/*
+	 * anonymous code: the struct eh_module of the runtime that generates it; or 0, and regions;
+	 * or neither
+	 */
 	loc_t generated;
 	const struct regions *regions;
 };
 
 /* Writes a list with the tables that its modules have. 0, or -errno with *list unchanged */
-int mapping_list_write(struct tables *tables, const struct mapping_contents *contents, struct mapping_list *list);
+int mapping_list_write(struct tables *tables, const struct mapping_contents *contents,
+		       struct mapping_list *list);
 
-/* The offset that mappings of generated code use instead of an offset in a file: a function of the address. */
+/*
+ * The offset that mappings of generated code use instead of an offset in a file: a function of the
+ * address.
+ */
 static inline uint64_t anonymous_offset(uint64_t address)
 {
-	return address & ((1ULL << 44) - 1);	/* with a page's number in 32 bits */
+	return address & ((1ULL << 44) - 1); /* with a page's number in 32 bits */
 }
 
 /*
- * host_unwind(), and asks for the tables that the walk needs. stack->wants_table: the module whose table is being made
+ * host_unwind(), and asks for the tables that the walk needs. stack->wants_table: the module whose
+ * table is being made
  */
 void mapping_list_unwind(struct tables *tables, loc_t list, const struct host_registers *registers,
 			 struct host_memory memory, uint32_t max_depth, struct host_stack *stack);
 
 /*
- * Keeps the list's memory at least until mapping_list_unshare(): user space can still unwind by it after it was replaced. 0 or
- * -ENOMEM
+ * Keeps the list's memory at least until mapping_list_unshare(): user space can still unwind by it
+ * after it was replaced. 0 or -ENOMEM
  */
 int mapping_list_share(struct mapping_list *list, struct mapping_list *share);
 void mapping_list_unshare(struct tables *tables, struct mapping_list *share);
 /*
- * Invalidates the list, so that walks in the kernel that are reading it notice, and frees its memory. *list becomes {}.
+ * Invalidates the list, so that walks in the kernel that are reading it notice, and frees its
+ * memory. *list becomes {}.
  */
 void mapping_list_release(struct tables *tables, struct mapping_list *list);
 

@@ -16,8 +16,8 @@
 #include "table/machine.h"
 
 /*
- * the keys of the two vDSOs: no device has this number. The vDSO of 32-bit programs is another one, and cannot be read
- * here
+ * the keys of the two vDSOs: no device has this number. The vDSO of 32-bit programs is another one,
+ * and cannot be read here
  */
 #define VDSO_KEY(mapping) ((struct file_key){ .dev = UINT64_MAX, .inode = is_32bit(mapping) })
 
@@ -28,12 +28,12 @@ struct entry {
 
 struct modules {
 	struct entry *by_file;
-	struct paged by_id;	/* [id - 1]: struct entry * */
+	struct paged by_id; /* [id - 1]: struct entry * */
 	size_t nr;
 	struct foreign *foreign;
 	struct symbol_options symbol_options;
 	struct opened_elf *opened;
-	size_t symbol_bytes;	/* memory of all symbols that were read */
+	size_t symbol_bytes; /* memory of all symbols that were read */
 };
 
 static bool is_32bit(const struct proc_mapping *vdso)
@@ -112,13 +112,17 @@ size_t modules_count(const struct modules *modules)
 struct mapped_file module_file(const struct module *module)
 {
 	return (struct mapped_file){
-		.tid = module->tid, .start = module->start, .end = module->end, .path = module->path,
+		.tid = module->tid,
+		.start = module->start,
+		.end = module->end,
+		.path = module->path,
 		.ours = module->is_compiled && !module->elsewhere,
 	};
 }
 
 /* The vDSO is read from its image, all others from what modules_use_opened() has. */
-static int open_elf(const struct modules *modules, const struct module *module, struct elf_file *file)
+static int open_elf(const struct modules *modules, const struct module *module,
+		    struct elf_file *file)
 {
 	int fd = modules->opened ? modules->opened->fd : -EBADF;
 
@@ -207,8 +211,9 @@ static int add_new(struct modules *modules, pid_t tid, const struct proc_mapping
 }
 
 /*
- * Takes the path of a process with the tool's own root. The path until now was chosen by a process in another root or
- * mount namespace; it must not decide any longer how the file is called, and where its debug files are looked for.
+ * Takes the path of a process with the tool's own root. The path until now was chosen by a process
+ * in another root or mount namespace; it must not decide any longer how the file is called, and
+ * where its debug files are looked for.
  */
 static void take_path(struct module *module, pid_t tid, const struct proc_mapping *mapping)
 {
@@ -235,12 +240,17 @@ int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *
 	error = mapping->inode ? foreign_identify(modules->foreign, tid, mapping, &key) : 0;
 	if (error == -ENOEXEC)
 		return 0;
-	/* the process or file is gone, or resources are short: a later call may succeed, so do not add the module */
-	if (error == -ESRCH || error == -ENOENT || error == -ENOMEM || error == -EMFILE || error == -ENFILE ||
-	    error == -EAGAIN)
+	/*
+	 * the process or file is gone, or resources are short: a later call may succeed, so do not
+	 * add the module
+	 */
+	if (error == -ESRCH || error == -ENOENT || error == -ENOMEM || error == -EMFILE ||
+	    error == -ENFILE || error == -EAGAIN)
 		return error;
-	if (error)	/* its code cannot be unwound, but its frames can be named */
-		key = (struct file_key){ .dev = ~mapping->dev, .inode = mapping->inode, .owner = UINT64_MAX };
+	if (error) /* its code cannot be unwound, but its frames can be named */
+		key = (struct file_key){ .dev = ~mapping->dev,
+					 .inode = mapping->inode,
+					 .owner = UINT64_MAX };
 	HASH_FIND(hh, modules->by_file, &key, FILE_KEY_BYTES, known);
 	if (known) {
 		if (key.in_our_root && !known->module.key.in_our_root)
@@ -317,8 +327,8 @@ static void read_symbols(struct modules *modules, struct module *module)
 	if (open_elf(modules, module, &file))
 		return;
 	options.opened = modules->opened;
-	options.max_bytes -= modules->symbol_bytes < options.max_bytes ? modules->symbol_bytes :
-									 options.max_bytes;
+	options.max_bytes -= modules->symbol_bytes < options.max_bytes ? modules->symbol_bytes
+								       : options.max_bytes;
 	if (symbols_read(&module->symbols, &file, &options))
 		module->symbols = NULL;
 	else
@@ -327,8 +337,8 @@ static void read_symbols(struct modules *modules, struct module *module)
 }
 
 /*
- * Finds where functions begin that have neither a symbol nor an FDE. It decodes instructions for some ms, so it is
- * called only when an address in such a function is asked for.
+ * Finds where functions begin that have neither a symbol nor an FDE. It decodes instructions for
+ * some ms, so it is called only when an address in such a function is asked for.
  */
 static void read_entries(const struct modules *modules, struct module *module)
 {
@@ -339,7 +349,8 @@ static void read_entries(const struct modules *modules, struct module *module)
 	module->entries_tried = true;
 	if (open_elf(modules, module, &file))
 		return;
-	if (file.header.e_machine == MACHINE && !gopclntab_is_go(&file) && !code_entries(&file, &vaddrs, &nr)) {
+	if (file.header.e_machine == MACHINE && !gopclntab_is_go(&file) &&
+	    !code_entries(&file, &vaddrs, &nr)) {
 		symbols_add_entries(module->symbols, vaddrs, nr);
 		free(vaddrs);
 	}
@@ -351,7 +362,8 @@ void modules_use_opened(struct modules *modules, struct opened_elf *opened)
 	modules->opened = opened;
 }
 
-int module_debug_key(const struct modules *modules, const struct module *module, struct debug_key *key)
+int module_debug_key(const struct modules *modules, const struct module *module,
+		     struct debug_key *key)
 {
 	struct elf_file file;
 	int error;
@@ -412,7 +424,8 @@ int modules_adopt(struct modules *modules, uint32_t id, const struct mapped_file
 	if (!path)
 		return -ENOMEM;
 	if (entry)
-		forget_names(modules, entry);	/* they may be from debug files that this path does not lead to */
+		/* they may be from debug files that this path does not lead to */
+		forget_names(modules, entry);
 	if (!modules_get(modules, id)) {
 		entry = calloc(1, sizeof(*entry));
 		if (!entry || set_entry(modules, id - 1, entry)) {
@@ -435,7 +448,8 @@ int modules_adopt(struct modules *modules, uint32_t id, const struct mapped_file
 
 int modules_adopt_vdso(struct modules *modules, uint32_t id)
 {
-	int error = modules_adopt(modules, id, &(struct mapped_file){ .path = "[vdso]" }, &(struct file_key){ .dev = UINT64_MAX });
+	int error = modules_adopt(modules, id, &(struct mapped_file){ .path = "[vdso]" },
+				  &(struct file_key){ .dev = UINT64_MAX });
 	struct module *module = error ? NULL : modules_get(modules, id);
 
 	return module && !module->image ? read_vdso(module) : error;
@@ -501,7 +515,8 @@ void modules_limit_names(struct modules *modules, size_t bytes, uint64_t idle_ns
 		for (size_t i = 0; i < modules->nr; i++) {
 			struct entry *entry = entry_at(modules, i);
 
-			if (entry && name_bytes(entry) && (!oldest || entry->module.named_ns < oldest->module.named_ns))
+			if (entry && name_bytes(entry) &&
+			    (!oldest || entry->module.named_ns < oldest->module.named_ns))
 				oldest = entry;
 		}
 		modules->symbol_bytes -= name_bytes(oldest);
@@ -523,13 +538,14 @@ bool modules_symbol(struct modules *modules, struct module *module, uint64_t fil
 	return symbols_find(module->symbols, file_offset, symbol);
 }
 
-size_t modules_places(struct modules *modules, struct module *module, uint64_t vaddr, places_open_fn *open, void *arg,
-		      const struct source_place **found)
+size_t modules_places(struct modules *modules, struct module *module, uint64_t vaddr,
+		      places_open_fn *open, void *arg, const struct source_place **found)
 {
 	const struct symbol_options *options = &modules->symbol_options;
 
 	if (!module->places &&
-	    source_places_new(&module->places, options->chosen ? 0 : OWNERS_UID(module->owner), options->no_demangle))
+	    source_places_new(&module->places, options->chosen ? 0 : OWNERS_UID(module->owner),
+			      options->no_demangle))
 		return 0;
 	return source_places_find(module->places, vaddr, open, arg, found);
 }

@@ -13,15 +13,22 @@
 #include "process/clock.h"
 #include "process/paths.h"
 
-/* munmap() is reported at its entry, but takes effect somewhat later: within this time, we assume. */
+/*
+ * munmap() is reported at its entry, but takes effect somewhat later: within this time, we assume.
+ */
 #define UNMAPPING_NS 10000000
 
 /* A process that has more events while it is read goes without for a moment. */
-#define MAX_SINCE 4096
+#define MAX_SINCE          4096
 #define REFUSED_BRIEFLY_NS 1000000000
-/* One that was asked for, and whose lock was held for long: by a thread that was off the CPU, perhaps. */
+/*
+ * One that was asked for, and whose lock was held for long: by a thread that was off the CPU,
+ * perhaps.
+ */
 #define REFUSED_LOCKED_NS 100000000
-/* One that cannot be followed at all: what it costs to look at it again is to be next to nothing. */
+/*
+ * One that cannot be followed at all: what it costs to look at it again is to be next to nothing.
+ */
 #define REFUSED_NS 60000000000
 
 /* `named`: its user has asked for this process, and pays for it */
@@ -133,8 +140,12 @@ static void note_changes(struct process *process, uint32_t changes)
 		process->changes = changes;
 }
 
-/* Replaces the process's mappings by those that were read. Takes over the maps; frees them if nothing has changed. */
-static void take(struct processes *processes, struct process *process, struct proc_maps *maps, const struct eh_image *image)
+/*
+ * Replaces the process's mappings by those that were read. Takes over the maps; frees them if
+ * nothing has changed.
+ */
+static void take(struct processes *processes, struct process *process, struct proc_maps *maps,
+		 const struct eh_image *image)
 {
 	process->read_ns = process->asked_ns;
 	process->looked_ns = process->asked_ns;
@@ -167,9 +178,10 @@ uint64_t process_asked(struct processes *processes, struct process *process, uin
 static int apply_to_maps(struct process *process, const struct process_event *event)
 {
 	bool removed = true;
-	int error = event->kind == PROCESS_MAPPED ?
-			    proc_maps_add(&process->maps, &event->mapping) :
-			    proc_maps_remove(&process->maps, event->mapping.start, event->mapping.end, &removed);
+	int error = event->kind == PROCESS_MAPPED
+			    ? proc_maps_add(&process->maps, &event->mapping)
+			    : proc_maps_remove(&process->maps, event->mapping.start,
+					       event->mapping.end, &removed);
 
 	process->version += removed;
 	return error;
@@ -193,8 +205,8 @@ static int keep_event(struct process *process, const struct process_event *event
 	return 0;
 }
 
-struct process *processes_read(struct processes *processes, uint64_t tag, int error, struct proc_maps *maps,
-			       const struct eh_image *image)
+struct process *processes_read(struct processes *processes, uint64_t tag, int error,
+			       struct proc_maps *maps, const struct eh_image *image)
 {
 	struct process *process = processes_find(processes, (pid_t)tag);
 
@@ -273,7 +285,8 @@ const char *process_explain(int error)
 
 static bool is_named(const struct processes *processes, pid_t pid)
 {
-	return !processes->all || (processes->is_named && processes->is_named(processes->named_arg, pid));
+	return !processes->all ||
+	       (processes->is_named && processes->is_named(processes->named_arg, pid));
 }
 
 void process_refuse(struct processes *processes, struct process *process, int error)
@@ -286,7 +299,8 @@ void process_refuse(struct processes *processes, struct process *process, int er
 	process->complete = false;
 	process->version++;
 	process->refused = error;
-	process->refused_until_ns = clock_ns() + refused_for(error, is_named(processes, process->pid));
+	process->refused_until_ns =
+		clock_ns() + refused_for(error, is_named(processes, process->pid));
 }
 
 /* What has been spent of it by now, with this; one part in `share` of the time has come back. */
@@ -306,13 +320,14 @@ void process_charge(struct processes *processes, struct process *process, uint64
 	uint64_t own = spend(&process->budget, now, cost_ns, PROCESS_BUDGET_SHARE);
 
 	/* those that were asked for by name cost nobody else's stacks */
-	if (!process->refused && own > PROCESS_BUDGET_NS / (all > PROCESS_BUDGET_NS ? 4 : 1) && !is_named(processes, process->pid))
+	if (!process->refused && own > PROCESS_BUDGET_NS / (all > PROCESS_BUDGET_NS ? 4 : 1) &&
+	    !is_named(processes, process->pid))
 		process_refuse(processes, process, -EAGAIN);
 }
 
-#define LOOK_NS 100000000
-#define LOOKS 200	/* looking takes one part in so many of the time */
-#define MANY_MAPPINGS 64	/* others' mappings are not worth the loss */
+#define LOOK_NS       100000000
+#define LOOKS         200 /* looking takes one part in so many of the time */
+#define MANY_MAPPINGS 64  /* others' mappings are not worth the loss */
 
 /* Has malloc() given out more? It has no more than the process, and takes long to say. */
 static bool is_allocated(uint64_t bytes)
@@ -367,7 +382,7 @@ static int forked(struct processes *processes, const struct process_event *event
 	struct process *parent = processes_find(processes, event->parent);
 	struct process *child = processes_find(processes, event->pid);
 
-	if (child)	/* the PID was reused, and its former process's exit was not reported */
+	if (child) /* the PID was reused, and its former process's exit was not reported */
 		forget(processes, child);
 	if (!parent || !(processes->all || processes->children))
 		return 0;
@@ -409,8 +424,8 @@ static int execed(struct processes *processes, const struct process_event *event
 }
 
 /*
- * Is the event's effect included in the last reading of /proc? Where that is uncertain, mmap and munmap
- * events are applied anyway: replaying all of them in order leads to the same mappings.
+ * Is the event's effect included in the last reading of /proc? Where that is uncertain, mmap and
+ * munmap events are applied anyway: replaying all of them in order leads to the same mappings.
  */
 static bool is_in_maps(const struct process *process, const struct process_event *event)
 {
@@ -421,11 +436,12 @@ static bool is_in_maps(const struct process *process, const struct process_event
 }
 
 /* what an event costs, about: memory is moved */
-#define EVENT_NS 400
+#define EVENT_NS   400
 #define MAPPING_NS 10
 
 /* A mapping comes or goes. */
-static int changed(struct processes *processes, struct process *process, const struct process_event *event)
+static int changed(struct processes *processes, struct process *process,
+		   const struct process_event *event)
 {
 	int error = 0;
 
@@ -444,8 +460,8 @@ static int changed(struct processes *processes, struct process *process, const s
 }
 
 /*
- * What is published stays: what is in a list is right as long as the kernel's count of changes has not
- * changed. What may be missing shows when a sample comes to it; then the process is read.
+ * What is published stays: what is in a list is right as long as the kernel's count of changes has
+ * not changed. What may be missing shows when a sample comes to it; then the process is read.
  */
 static void events_lost(struct processes *processes)
 {

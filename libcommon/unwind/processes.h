@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What code each process has mapped, kept up to date by events: perf's records of mmap, exec and fork, and
- * our own of munmap and exit (bpf/processes.bpf.h). Events must be applied in order of time: after each event, the mappings
- * here are those of its moment, even if the process has exited since.
+ * What code each process has mapped, kept up to date by events: perf's records of mmap, exec and
+ * fork, and our own of munmap and exit (bpf/processes.bpf.h). Events must be applied in order of
+ * time: after each event, the mappings here are those of its moment, even if the process has exited
+ * since.
  *
- * This module keeps only mappings. A module that keeps its own state per process keeps it by PID, and is an observer.
+ * This module keeps only mappings. A module that keeps its own state per process keeps it by PID,
+ * and is an observer.
  */
 #ifndef EHPERF_UNWIND_PROCESSES_H
 #define EHPERF_UNWIND_PROCESSES_H
@@ -19,41 +21,46 @@
 #include "processes_abi.h"
 
 /*
- * CPU time that processes may cost the tool: an initial amount, and a share of all time after that. Programs that start, load
- * libraries or compile at run time stay far below it.
+ * CPU time that processes may cost the tool: an initial amount, and a share of all time after that.
+ * Programs that start, load libraries or compile at run time stay far below it.
  */
 struct budget {
-	uint64_t spent_ns;	/* what was spent, less what was regained */
-	uint64_t at_ns;		/* as of this time */
+	uint64_t spent_ns; /* what was spent, less what was regained */
+	uint64_t at_ns;    /* as of this time */
 };
-#define PROCESS_BUDGET_NS 500000000
-#define PROCESS_BUDGET_SHARE 20		/* 1/20 of all time */
+#define PROCESS_BUDGET_NS    500000000
+#define PROCESS_BUDGET_SHARE 20 /* 1/20 of all time */
 
 struct process {
 	pid_t pid;
 	struct proc_maps maps;
-	bool complete;		/* maps holds all mappings: they were followed from exec on, or read */
-	uint64_t read_ns;	/* when the last reading was asked for, or the process added: maps has the events before this */
-	uint64_t looked_ns, look_took_ns;	/* when /proc was last read, and how long that took */
-	uint64_t version;	/* of maps, from 1 on: changes whenever maps does */
-	uint64_t program;	/* a unique number of the program that it runs: changes at each exec */
-	uint32_t changes;	/* the kernel's count of changes: the highest of a reading or a PROCESS_UNMAPPED event */
-	uint64_t event_ns;	/* the time of the last event that was applied */
-	struct eh_image image;	/* when maps was read; {}: not known */
+	bool complete; /* maps holds all mappings: they were followed from exec on, or read */
 	/*
-	 * why the process is not unwound, -errno, and until when; 0: it is unwound. Its mappings are not kept
-	 * meanwhile
+	 * when the last reading was asked for, or the process added: maps has the events before
+	 * this
+	 */
+	uint64_t read_ns;
+	uint64_t looked_ns, look_took_ns; /* when /proc was last read, and how long that took */
+	uint64_t version;                 /* of maps, from 1 on: changes whenever maps does */
+	uint64_t program; /* a unique number of the program that it runs: changes at each exec */
+	/* the kernel's count of changes: the highest of a reading or a PROCESS_UNMAPPED event */
+	uint32_t changes;
+	uint64_t event_ns;     /* the time of the last event that was applied */
+	struct eh_image image; /* when maps was read; {}: not known */
+	/*
+	 * why the process is not unwound, -errno, and until when; 0: it is unwound. Its mappings
+	 * are not kept meanwhile
 	 */
 	int refused;
 	uint64_t refused_until_ns;
 	/*
-	 * a reading that was asked for: its tag, or 0; when it was asked for, the count of changes at that
-	 * time, and the events since
+	 * a reading that was asked for: its tag, or 0; when it was asked for, the count of changes
+	 * at that time, and the events since
 	 */
 	uint64_t asked, asked_ns;
 	uint32_t asked_changes;
-	bool asked_again;	/* because the lock of its mappings was held for long */
-	uint32_t uid;		/* of the task that it was asked for, as in struct stack_key */
+	bool asked_again; /* because the lock of its mappings was held for long */
+	uint32_t uid;     /* of the task that it was asked for, as in struct stack_key */
 	struct process_event *since;
 	size_t nr_since, room_since;
 	struct budget budget;
@@ -62,7 +69,10 @@ struct process {
 
 /* each may be NULL */
 struct process_observer {
-	/* called before all mappings of the process are replaced or dropped. Lost events do not call it: the process is read again */
+	/*
+	 * called before all mappings of the process are replaced or dropped. Lost events do not
+	 * call it: the process is read again
+	 */
 	void (*invalidated)(void *arg, pid_t pid);
 	/* the child has a copy of the parent's mappings now */
 	void (*forked)(void *arg, pid_t parent, pid_t child);
@@ -83,12 +93,15 @@ struct refusal {
 struct processes {
 	struct process *by_pid;
 	struct refusal *refusals;
-	uint32_t nr_asked;	/* readings, ever */
-	uint64_t nr_programs;	/* ever */
-	struct budget budget;	/* of all of them together */
-	uint64_t look_ns;	/* when processes_limit_memory() looks next */
-	bool all, children;	/* follow every process; follow what the known ones fork */
-	/* with .all: has its user asked for this process, which then pays for itself? NULL: for none */
+	uint32_t nr_asked;    /* readings, ever */
+	uint64_t nr_programs; /* ever */
+	struct budget budget; /* of all of them together */
+	uint64_t look_ns;     /* when processes_limit_memory() looks next */
+	bool all, children;   /* follow every process; follow what the known ones fork */
+	/*
+	 * with .all: has its user asked for this process, which then pays for itself? NULL: for
+	 * none
+	 */
 	bool (*is_named)(void *arg, pid_t pid);
 	void *named_arg;
 	struct process_observer observer;
@@ -105,30 +118,34 @@ struct process *processes_get(struct processes *processes, pid_t pid);
 void processes_free(struct processes *processes);
 
 /*
- * A reading of the process's mappings was asked for, and comes later. Events until then are applied to it, too. changes: the
- * kernel's count of changes (processes_abi.h) before. Returns the reading's tag, for processes_read().
+ * A reading of the process's mappings was asked for, and comes later. Events until then are applied
+ * to it, too. changes: the kernel's count of changes (processes_abi.h) before. Returns the
+ * reading's tag, for processes_read().
  */
 uint64_t process_asked(struct processes *processes, struct process *process, uint32_t changes);
 /*
- * The reading with this tag has arrived, or has failed with this -errno; takes over the maps. image: the process's after the
- * reading; {}: not known. Returns the process; NULL: it is gone, or the reading is out of date
+ * The reading with this tag has arrived, or has failed with this -errno; takes over the maps.
+ * image: the process's after the reading; {}: not known. Returns the process; NULL: it is gone, or
+ * the reading is out of date
  */
-struct process *processes_read(struct processes *processes, uint64_t tag, int error, struct proc_maps *maps,
-			       const struct eh_image *image);
+struct process *processes_read(struct processes *processes, uint64_t tag, int error,
+			       struct proc_maps *maps, const struct eh_image *image);
 
 /*
- * The process, and those that it forks, are not unwound for a while, or until they execute a program. error: -E2BIG (it maps
- * too much), -EAGAIN (its mappings change too often), -ENOSPC (no memory for it), or the error of reading it
+ * The process, and those that it forks, are not unwound for a while, or until they execute a
+ * program. error: -E2BIG (it maps too much), -EAGAIN (its mappings change too often), -ENOSPC (no
+ * memory for it), or the error of reading it
  */
 void process_refuse(struct processes *processes, struct process *process, int error);
 /*
- * The process has cost this much CPU time, besides its events. If all processes are followed, and it costs too much, it is
- * refused: it maps and unmaps too often. If all together take half of the time, each may take a quarter as much.
+ * The process has cost this much CPU time, besides its events. If all processes are followed, and
+ * it costs too much, it is refused: it maps and unmaps too often. If all together take half of the
+ * time, each may take a quarter as much.
  */
 void process_charge(struct processes *processes, struct process *process, uint64_t cost_ns);
 /*
- * While the tool has allocated more than this many bytes, refuses the processes with the most mappings. It checks only from
- * time to time.
+ * While the tool has allocated more than this many bytes, refuses the processes with the most
+ * mappings. It checks only from time to time.
  */
 void processes_limit_memory(struct processes *processes, uint64_t bytes);
 /* how many processes were refused at some time, at most MAX_REFUSALS */

@@ -13,12 +13,13 @@ struct publisher {
 	struct tables *tables;
 	struct publisher_target target;
 	struct publication *by_pid;
-	uint32_t generation;		/* of the list written last */
-	uint64_t resume_ns;		/* when a region may be read again; 0: none waits for that */
+	uint32_t generation; /* of the list written last */
+	uint64_t resume_ns;  /* when a region may be read again; 0: none waits for that */
 	struct publisher_counts counts;
 };
 
-int publisher_new(struct publisher **publisher, struct tables *tables, struct publisher_target target)
+int publisher_new(struct publisher **publisher, struct tables *tables,
+		  struct publisher_target target)
 {
 	struct publisher *p = calloc(1, sizeof(*p));
 
@@ -27,8 +28,9 @@ int publisher_new(struct publisher **publisher, struct tables *tables, struct pu
 	p->tables = tables;
 	p->target = target;
 	/*
-	 * A slab's memory may hold a list first, and other data later. These data are mostly small numbers, which a
-	 * walk must not take for a generation: so generations begin at a random number.
+	 * A slab's memory may hold a list first, and other data later. These data are mostly small
+	 * numbers, which a walk must not take for a generation: so generations begin at a random
+	 * number.
 	 */
 	if (getrandom(&p->generation, sizeof(p->generation), 0) < 0)
 		p->generation = clock_ns();
@@ -98,7 +100,8 @@ int publisher_share_list(struct publisher *p, pid_t pid, struct mapping_list *sh
 {
 	struct publication *publication = find(p, pid);
 
-	return publication && publication->list.loc ? mapping_list_share(&publication->list, share) : -ESRCH;
+	return publication && publication->list.loc ? mapping_list_share(&publication->list, share)
+						    : -ESRCH;
 }
 
 /* ---- lists ---- */
@@ -125,14 +128,14 @@ int publisher_find_modules(struct publisher *p, const struct process *process)
 	struct publication *publication = get(p, process->pid);
 
 	return publication ? mapped_modules_update(&publication->mapped, tables_modules(p->tables),
-						   &process->maps) :
-			     -ENOMEM;
+						   &process->maps)
+			   : -ENOMEM;
 }
 
 static uint32_t next_generation(struct publisher *p)
 {
 	if (!++p->generation)
-		p->generation = 1;	/* 0 marks a list that is being written */
+		p->generation = 1; /* 0 marks a list that is being written */
 	return p->generation;
 }
 
@@ -150,16 +153,20 @@ static const struct runtime_process *generator_of(const struct publication *publ
 }
 
 /* Finds the file that holds the runtime among the files that the process maps. */
-static void find_runtime(const struct publisher *p, struct publication *publication, const struct process *process,
-			 const struct runtime *runtime, struct runtime_process *of)
+static void find_runtime(const struct publisher *p, struct publication *publication,
+			 const struct process *process, const struct runtime *runtime,
+			 struct runtime_process *of)
 {
 	for (size_t i = 0; i < publication->mapped.nr && i < process->maps.nr; i++) {
-		const struct module *module = modules_get(tables_modules(p->tables), publication->mapped.of[i].module_id);
+		const struct module *module =
+			modules_get(tables_modules(p->tables), publication->mapped.of[i].module_id);
 
-		if (!module || !(runtime->is_file ? runtime->is_file(process->maps.mappings[i].path) :
-						    runtime_image(&module->runtime, runtime) != NULL))
+		if (!module ||
+		    !(runtime->is_file ? runtime->is_file(process->maps.mappings[i].path)
+				       : runtime_image(&module->runtime, runtime) != NULL))
 			continue;
-		if (runtime->process_new && runtime->process_new(&of->own, tables_slabs(p->tables), publication->pid))
+		if (runtime->process_new &&
+		    runtime->process_new(&of->own, tables_slabs(p->tables), publication->pid))
 			return;
 		of->runtime = runtime;
 		of->module = module->id;
@@ -167,13 +174,18 @@ static void find_runtime(const struct publisher *p, struct publication *publicat
 	}
 }
 
-/* Has the runtime say what the kernel has to know, if the file that holds the runtime is compiled. */
-static void describe_runtime(const struct publisher *p, const struct publication *publication, const struct process *process,
-			     struct runtime_process *of, struct eh_runtimes *says)
+/*
+ * Has the runtime say what the kernel has to know, if the file that holds the runtime is compiled.
+ */
+static void describe_runtime(const struct publisher *p, const struct publication *publication,
+			     const struct process *process, struct runtime_process *of,
+			     struct eh_runtimes *says)
 {
 	const struct module *module = modules_get(tables_modules(p->tables), of->module);
 
-	for (size_t i = 0; module && module->is_compiled && i < publication->mapped.nr && i < process->maps.nr; i++) {
+	for (size_t i = 0;
+	     module && module->is_compiled && i < publication->mapped.nr && i < process->maps.nr;
+	     i++) {
 		const struct proc_mapping *m = &process->maps.mappings[i];
 
 		if (publication->mapped.of[i].module_id != module->id)
@@ -186,8 +198,8 @@ static void describe_runtime(const struct publisher *p, const struct publication
 }
 
 /* Finds the process's runtimes. One that generates code keeps what it had for the earlier list. */
-static void describe_runtimes(const struct publisher *p, struct publication *publication, const struct process *process,
-			      struct eh_runtimes *says)
+static void describe_runtimes(const struct publisher *p, struct publication *publication,
+			      const struct process *process, struct eh_runtimes *says)
 {
 	for (size_t i = 0; runtimes[i]; i++) {
 		struct runtime_process *of = &publication->runtimes[i];
@@ -202,7 +214,8 @@ static void describe_runtimes(const struct publisher *p, struct publication *pub
 }
 
 /* Finds runtimes whose files were compiled after the list was written. */
-static void find_compiled_runtimes(const struct publisher *p, struct publication *publication, const struct process *process)
+static void find_compiled_runtimes(const struct publisher *p, struct publication *publication,
+				   const struct process *process)
 {
 	struct eh_process *list = slabs_at(tables_slabs(p->tables), publication->list.loc);
 
@@ -234,16 +247,22 @@ void publisher_find_runtimes(struct publisher *p, const struct processes *proces
 /* ---- publishing: describe, write, make live ---- */
 
 /* What the process's next list says. Asks for the tables that its modules lack. 0 or -ENOMEM */
-static int describe(struct publisher *p, struct publication *publication, const struct process *process,
-		    const struct eh_image *image, struct mapping_contents *contents)
+static int describe(struct publisher *p, struct publication *publication,
+		    const struct process *process, const struct eh_image *image,
+		    struct mapping_contents *contents)
 {
 	const struct runtime_process *generator;
 	int error = mapping_list_make_tables(p->tables, &process->maps, &publication->mapped);
 
 	*contents = (struct mapping_contents){
-		.image = *image, .generation = next_generation(p), .changes = process->changes,
-		.refused = process->refused != 0, .quiet_until_ns = process->refused ? process->refused_until_ns : 0,
-		.maps = &process->maps, .mapped = &publication->mapped, .regions = &publication->regions,
+		.image = *image,
+		.generation = next_generation(p),
+		.changes = process->changes,
+		.refused = process->refused != 0,
+		.quiet_until_ns = process->refused ? process->refused_until_ns : 0,
+		.maps = &process->maps,
+		.mapped = &publication->mapped,
+		.regions = &publication->regions,
 	};
 	if (error)
 		return error;
@@ -255,7 +274,8 @@ static int describe(struct publisher *p, struct publication *publication, const 
 }
 
 /*
- * Stores the handle in the kernel's map. It is no error if the map has no room: the process's samples keep coming raw.
+ * Stores the handle in the kernel's map. It is no error if the map has no room: the process's
+ * samples keep coming raw.
  */
 static int make_live(struct publisher *p, struct publication *publication, uint32_t generation)
 {
@@ -263,15 +283,16 @@ static int make_live(struct publisher *p, struct publication *publication, uint3
 
 	if (error)
 		return error;
-	error = p->target.set_handle(p->target.arg, publication->image.tgid, HANDLE(publication->list.loc, generation));
+	error = p->target.set_handle(p->target.arg, publication->image.tgid,
+				     HANDLE(publication->list.loc, generation));
 	publication->live = !error;
 	p->counts.publications += publication->live;
 	return error == -ENOMEM || error == -E2BIG || error == -EBUSY ? 0 : error;
 }
 
 /* Replaces the process's list. 0; or -errno with the current list, or a new one that is not live */
-static int replace_list(struct publisher *p, struct publication *publication, const struct process *process,
-			const struct eh_image *image)
+static int replace_list(struct publisher *p, struct publication *publication,
+			const struct process *process, const struct eh_image *image)
 {
 	struct mapping_list old = publication->list;
 	struct mapping_contents contents;
@@ -290,7 +311,8 @@ static int replace_list(struct publisher *p, struct publication *publication, co
 	return error;
 }
 
-void publisher_publish(struct publisher *p, struct processes *processes, struct process *process, const struct eh_image *image)
+void publisher_publish(struct publisher *p, struct processes *processes, struct process *process,
+		       const struct eh_image *image)
 {
 	struct publication *publication = get(p, process->pid);
 	uint64_t began = clock_cpu_ns();
@@ -305,7 +327,8 @@ void publisher_publish(struct publisher *p, struct processes *processes, struct 
 void publisher_publish_changed(struct publisher *p, struct processes *processes)
 {
 	for (struct process *process = processes->by_pid; process; process = process->hh.next) {
-		const struct publication *publication = process->complete ? publisher_find(p, process->pid) : NULL;
+		const struct publication *publication =
+			process->complete ? publisher_find(p, process->pid) : NULL;
 
 		if (publication && !(publication->live && publication->version == process->version))
 			publisher_publish(p, processes, process, &publication->image);
@@ -369,7 +392,9 @@ static void invalidated(void *arg, pid_t pid)
 	publisher_invalidate(arg, pid);
 }
 
-/* A child maps the same files as its parent. Without memory for the copy, they are looked up again. */
+/*
+ * A child maps the same files as its parent. Without memory for the copy, they are looked up again.
+ */
 static void forked(void *arg, pid_t parent, pid_t child)
 {
 	const struct publication *from = find(arg, parent);
@@ -410,13 +435,16 @@ static uint64_t number_of(const struct publication *publication, const struct eh
 {
 	size_t i = count_below(publication->mapped.of, publication->mapped.nr, end, mapping->end);
 
-	return i < publication->mapped.nr && publication->mapped.of[i].end == mapping->end ? publication->mapped.of[i].number : 0;
+	return i < publication->mapped.nr && publication->mapped.of[i].end == mapping->end
+		       ? publication->mapped.of[i].number
+		       : 0;
 }
 
 bool publisher_want_region(struct publisher *p, pid_t pid, loc_t loc, uint64_t pc)
 {
 	struct publication *publication = find(p, pid);
-	struct eh_process *list = slabs_at(tables_slabs(p->tables), loc), *current = list_of(p, pid);
+	struct eh_process *list = slabs_at(tables_slabs(p->tables), loc),
+			  *current = list_of(p, pid);
 	uint64_t number = 0;
 	bool given_up, found;
 	size_t i;
@@ -428,9 +456,11 @@ bool publisher_want_region(struct publisher *p, pid_t pid, loc_t loc, uint64_t p
 		number = number_of(publication, &list->mappings[i]);
 	if (!number)
 		return false;
-	found = regions_want(&publication->regions, p->tables, pid, &list->mappings[i], number, &given_up);
+	found = regions_want(&publication->regions, p->tables, pid, &list->mappings[i], number,
+			     &given_up);
 	p->counts.regions_given_up += given_up;
-	if (publication->regions.resume_ns && (!p->resume_ns || publication->regions.resume_ns < p->resume_ns))
+	if (publication->regions.resume_ns &&
+	    (!p->resume_ns || publication->regions.resume_ns < p->resume_ns))
 		p->resume_ns = publication->regions.resume_ns;
 	return found;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Publishes processes to the kernel's unwinder: writes the tables of a process's modules and its mapping list
- * into slabs, and stores the list's handle in the kernel's map `procs` (processes_abi.h). A later version of
- * the mappings is written elsewhere and then replaces the handle, so that a walk finds either the old list or
- * the new one.
+ * Publishes processes to the kernel's unwinder: writes the tables of a process's modules and its
+ * mapping list into slabs, and stores the list's handle in the kernel's map `procs`
+ * (processes_abi.h). A later version of the mappings is written elsewhere and then replaces the
+ * handle, so that a walk finds either the old list or the new one.
  *
- * The mappings come from struct process. The caller says which image they belong to; it knows that from a
- * sample or from the list of tasks. The kernel's maps are behind struct publisher_target, so that this module
- * needs no libbpf.
+ * The mappings come from struct process. The caller says which image they belong to; it knows that
+ * from a sample or from the list of tasks. The kernel's maps are behind struct publisher_target, so
+ * that this module needs no libbpf.
  */
 #ifndef EHPERF_UNWIND_PUBLISHER_H
 #define EHPERF_UNWIND_PUBLISHER_H
@@ -36,62 +36,72 @@ struct publisher_target {
 /* what is published of one process; only the publisher writes it */
 struct publication {
 	pid_t pid;
-	struct mapping_list list;	/* {}: the process is not published */
-	struct eh_image image;		/* the list belongs to it */
-	uint64_t version;		/* struct process.version of the mappings in the list */
+	struct mapping_list list; /* {}: the process is not published */
+	struct eh_image image;    /* the list belongs to it */
+	uint64_t version;         /* struct process.version of the mappings in the list */
 	/* the kernel has the handle; without it, all samples of the process come raw */
 	bool live;
-	/* the image is from a sample that was taken inside execve(); that call may have changed the image since */
+	/*
+	 * the image is from a sample that was taken inside execve(); that call may have changed the
+	 * image since
+	 */
 	bool in_exec;
 	/*
-	 * the version that was confirmed: a pc lay outside the list, /proc was read again, and the mappings were the
-	 * same; 0: none
+	 * the version that was confirmed: a pc lay outside the list, /proc was read again, and the
+	 * mappings were the same; 0: none
 	 */
 	uint64_t confirmed;
-	struct runtime_process runtimes[MAX_RUNTIMES];	/* in the order of the table */
-	struct regions regions;		/* its code in no file, unless a runtime has generated it */
-	struct mapped_modules mapped;	/* kept when the list is invalidated */
+	struct runtime_process runtimes[MAX_RUNTIMES]; /* in the order of the table */
+	struct regions regions;       /* its code in no file, unless a runtime has generated it */
+	struct mapped_modules mapped; /* kept when the list is invalidated */
 	UT_hash_handle hh;
 };
 
 struct publisher_counts {
 	uint64_t publications;
-	uint64_t unpublished;		/* publications that failed */
-	uint64_t regions_given_up;	/* code in no file that has changed too often */
+	uint64_t unpublished;      /* publications that failed */
+	uint64_t regions_given_up; /* code in no file that has changed too often */
 };
 
 struct publisher;
 
 /* The tables are the caller's and must outlive the publisher. 0 or -ENOMEM */
-int publisher_new(struct publisher **publisher, struct tables *tables, struct publisher_target target);
+int publisher_new(struct publisher **publisher, struct tables *tables,
+		  struct publisher_target target);
 /* Leaves the handles in the kernel's map. */
 void publisher_free(struct publisher *publisher);
 
 /*
- * the observer for struct processes: invalidates what is published of a process before its mappings are replaced, forgets
- * processes that have exited, and copies what is known of a parent to its child
+ * the observer for struct processes: invalidates what is published of a process before its mappings
+ * are replaced, forgets processes that have exited, and copies what is known of a parent to its
+ * child
  */
 struct process_observer publisher_observer(struct publisher *publisher);
 
 /*
- * Finds the modules of a process before it is published, so that their tables can be made in parallel. 0 or
- * -ENOMEM
+ * Finds the modules of a process before it is published, so that their tables can be made in
+ * parallel. 0 or -ENOMEM
  */
 int publisher_find_modules(struct publisher *publisher, const struct process *process);
 
 /*
- * Publishes the process's current mappings as those of this image. If this fails, the failure is counted, and the
- * process is not published. If the kernel's map has no room for the handle, the list is written but not live. The list
- * of a refused process has no mappings, and says that the process is refused. The process is charged for the CPU time, and may be
- * refused for that (process_charge()).
+ * Publishes the process's current mappings as those of this image. If this fails, the failure is
+ * counted, and the process is not published. If the kernel's map has no room for the handle, the
+ * list is written but not live. The list of a refused process has no mappings, and says that the
+ * process is refused. The process is charged for the CPU time, and may be refused for that
+ * (process_charge()).
  */
-void publisher_publish(struct publisher *publisher, struct processes *processes, struct process *process,
-		       const struct eh_image *image);
+void publisher_publish(struct publisher *publisher, struct processes *processes,
+		       struct process *process, const struct eh_image *image);
 /*
- * Publishes those published processes again whose mappings have changed since, or for whose handles the kernel's map had no room.
+ * Publishes those published processes again whose mappings have changed since, or for whose handles
+ * the kernel's map had no room.
  */
 void publisher_publish_changed(struct publisher *publisher, struct processes *processes);
-/* Looks for runtimes of the published processes in files that were compiled after those processes were published. */
+/*
+ * Looks for runtimes of the published processes in files that were compiled after those processes
+ * were published.
+ */
 void publisher_find_runtimes(struct publisher *publisher, const struct processes *processes);
 /* Deletes the handle from the kernel's map and releases the list. */
 void publisher_invalidate(struct publisher *publisher, pid_t pid);
@@ -105,8 +115,9 @@ bool publisher_is_current(const struct publisher *publisher, const struct proces
 			  const struct eh_image *image);
 
 /*
- * These four note what is learnt later about a process. The first two do nothing if it is not published.
- * changes: the list is valid up to this count of changes, because the last change removed nothing that is in it.
+ * These four note what is learnt later about a process. The first two do nothing if it is not
+ * published. changes: the list is valid up to this count of changes, because the last change
+ * removed nothing that is in it.
  */
 void publisher_set_changes(struct publisher *publisher, pid_t pid, uint32_t changes);
 /* Until then (CLOCK_MONOTONIC), the kernel sends no raw samples for pcs outside the list. */
@@ -118,8 +129,8 @@ void publisher_set_confirmed(struct publisher *publisher, pid_t pid);
 const struct runtime_process *publisher_generator(const struct publisher *publisher, pid_t pid);
 
 /*
- * A walk by this list of the process, its current or an earlier one, has ended in a region, at pc. Reads the region,
- * and gives the mapping the new table. True: walk again
+ * A walk by this list of the process, its current or an earlier one, has ended in a region, at pc.
+ * Reads the region, and gives the mapping the new table. True: walk again
  */
 bool publisher_want_region(struct publisher *publisher, pid_t pid, loc_t list, uint64_t pc);
 /* From now on, walks may ask again for regions whose pauses are over. */

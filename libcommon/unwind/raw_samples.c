@@ -12,31 +12,39 @@
 #include "unwind/raw_stack.h"
 
 /*
- * How often a process may be reread because a pc lies outside its list: not before 100 ms, and not before 20
- * times of what the last reading took, so that rereading a process takes 5 % of a CPU at most.
+ * How often a process may be reread because a pc lies outside its list: not before 100 ms, and not
+ * before 20 times of what the last reading took, so that rereading a process takes 5 % of a CPU at
+ * most.
  */
-#define REREAD_NS	100000000
-#define REREAD_FACTOR	20
-/* once a reading has confirmed the list, the kernel sends no raw samples for pcs outside it for this long */
-#define QUIET_NS	1000000000
+#define REREAD_NS     100000000
+#define REREAD_FACTOR 20
+/*
+ * once a reading has confirmed the list, the kernel sends no raw samples for pcs outside it for
+ * this long
+ */
+#define QUIET_NS 1000000000
 
 /* and how long at most, however long the reading took */
-#define REREAD_MAX_NS	2000000000
+#define REREAD_MAX_NS 2000000000
 
 /*
- * A reading of /proc says how the process is now. It holds for an earlier sample if the process has not
- * changed in between:
- *  - its image, checked after the reading, still is the sample's: then the mappings are that image's, too;
- *  - once the buffers have been drained (raw_samples_resume()), no event of the process between sample and reading is queued, or was applied.
+ * A reading of /proc says how the process is now. It holds for an earlier sample if the process has
+ * not changed in between:
+ *  - its image, checked after the reading, still is the sample's: then the mappings are that
+ *    image's, too;
+ *  - once the buffers have been drained (raw_samples_resume()), no event of the process between
+ *    sample and reading is queued, or was applied.
  */
 
 /*
- * Does what is known of the process now hold for the time of the sample, too? All events up to now are
- * queued or applied.
+ * Does what is known of the process now hold for the time of the sample, too? All events up to now
+ * are queued or applied.
  */
-static bool holds(const struct raw_samples *s, const struct process *process, const struct raw_record *raw)
+static bool holds(const struct raw_samples *s, const struct process *process,
+		  const struct raw_record *raw)
 {
-	return !memcmp(&process->image, &raw->image, sizeof(process->image)) && process->event_ns <= raw->time_ns &&
+	return !memcmp(&process->image, &raw->image, sizeof(process->image)) &&
+	       process->event_ns <= raw->time_ns &&
 	       !event_queue_has_event(s->queue, process->pid, raw->time_ns, clock_ns());
 }
 
@@ -47,41 +55,53 @@ static int ask_for_sample(struct raw_samples *s, const struct raw_record *raw)
 
 	if (!process)
 		return -ENOMEM;
-	return process->asked || !s->ask(s->arg, process, raw->image.tgid, raw->key.uid) ? -EINPROGRESS : 0;
+	return process->asked || !s->ask(s->arg, process, raw->image.tgid, raw->key.uid)
+		       ? -EINPROGRESS
+		       : 0;
 }
 
 /* ---- code of processes that are gone ---- */
 
-#define CACHED_NS 1000000000	/* after that, a file that was not there is looked for again */
+#define CACHED_NS 1000000000 /* after that, a file that was not there is looked for again */
 
-static struct cached_text *place_of(const struct text_cache *cache, uint32_t module_id, uint64_t offset)
+static struct cached_text *place_of(const struct text_cache *cache, uint32_t module_id,
+				    uint64_t offset)
 {
 	uint64_t hash = (offset ^ (uint64_t)module_id << 40) * 0x9e3779b97f4a7c15;
 
 	return (struct cached_text *)&cache->of[(hash >> 32) % NR_CACHED_TEXTS];
 }
 
-/* Gets what was last read from this place: *nr bytes, 0 if it could not be read. False: it is not in the cache */
-static bool find_text(const struct text_cache *cache, uint32_t module_id, uint64_t offset, void *to, uint32_t bytes, uint32_t *nr)
+/*
+ * Gets what was last read from this place: *nr bytes, 0 if it could not be read. False: it is not
+ * in the cache
+ */
+static bool find_text(const struct text_cache *cache, uint32_t module_id, uint64_t offset, void *to,
+		      uint32_t bytes, uint32_t *nr)
 {
 	const struct cached_text *text = place_of(cache, module_id, offset);
 
-	if (!module_id || text->module_id != module_id || text->offset != offset || text->asked != bytes ||
-	    clock_ns() > text->until_ns)
+	if (!module_id || text->module_id != module_id || text->offset != offset ||
+	    text->asked != bytes || clock_ns() > text->until_ns)
 		return false;
 	memcpy(to, text->bytes, text->nr);
 	*nr = text->nr;
 	return true;
 }
 
-static void keep_text(struct text_cache *cache, uint32_t module_id, uint64_t offset, const void *from, uint32_t bytes, uint32_t nr)
+static void keep_text(struct text_cache *cache, uint32_t module_id, uint64_t offset,
+		      const void *from, uint32_t bytes, uint32_t nr)
 {
 	struct cached_text *text = place_of(cache, module_id, offset);
 
 	if (!module_id || nr > FOREIGN_TEXT_BYTES)
 		return;
 	*text = (struct cached_text){
-		.module_id = module_id, .asked = bytes, .nr = nr, .offset = offset, .until_ns = clock_ns() + CACHED_NS,
+		.module_id = module_id,
+		.asked = bytes,
+		.nr = nr,
+		.offset = offset,
+		.until_ns = clock_ns() + CACHED_NS,
 	};
 	memcpy(text->bytes, from, nr);
 }
@@ -92,7 +112,7 @@ static void keep_text(struct text_cache *cache, uint32_t module_id, uint64_t off
 struct sample_memory {
 	struct host_memory of_sample;
 	pid_t pid;
-	const struct eh_process *list;	/* NULL: no mapping is known */
+	const struct eh_process *list; /* NULL: no mapping is known */
 	struct modules *modules;
 	struct text_cache *texts;
 };
@@ -147,22 +167,24 @@ static uint32_t read_text(void *arg, void *to, uint32_t bytes, uint64_t addr)
 	return foreign_read_text(modules_foreign(m->modules), &text, to, bytes);
 }
 
-#define MAX_WANTED 256	/* times that one walk may want rows or regions */
+#define MAX_WANTED 256 /* times that one walk may want rows or regions */
 
 /* Makes the rows in generated code, or reads the region, for want of which the walk has ended. */
-static bool make_wanted(const struct raw_samples *s, const struct runtime_process *generator, loc_t list,
-			const struct raw_record *raw, const struct host_stack *stack)
+static bool make_wanted(const struct raw_samples *s, const struct runtime_process *generator,
+			loc_t list, const struct raw_record *raw, const struct host_stack *stack)
 {
 	struct foreign *foreign = modules_foreign(tables_modules(s->tables));
 
 	if (generator)
-		return stack->wants_rows && generator->runtime->want(generator->own, foreign, stack->wants_rows);
-	return stack->wants_region && publisher_want_region(s->publisher, raw->key.pid, list, stack->wants_region);
+		return stack->wants_rows &&
+		       generator->runtime->want(generator->own, foreign, stack->wants_rows);
+	return stack->wants_region &&
+	       publisher_want_region(s->publisher, raw->key.pid, list, stack->wants_region);
 }
 
 /*
- * Walks, and makes what the walk wants in code of no file. While the file of the runtime that has generated it is
- * not compiled, the walk wants its table.
+ * Walks, and makes what the walk wants in code of no file. While the file of the runtime that has
+ * generated it is not compiled, the walk wants its table.
  */
 static void walk_generated(const struct raw_samples *s, loc_t list, const struct raw_record *raw,
 			   struct host_memory memory, struct host_stack *stack)
@@ -174,7 +196,8 @@ static void walk_generated(const struct raw_samples *s, loc_t list, const struct
 
 	memory.functions = generator;
 	if (generator)
-		generator->runtime->look(generator->own, foreign, raw->ip, (const uint64_t *)(raw + 1), raw->stack_bytes / 8);
+		generator->runtime->look(generator->own, foreign, raw->ip,
+					 (const uint64_t *)(raw + 1), raw->stack_bytes / 8);
 	do
 		mapping_list_unwind(s->tables, list, &registers, memory, s->max_depth, stack);
 	while (nr++ < MAX_WANTED && make_wanted(s, generator, list, raw, stack));
@@ -195,13 +218,16 @@ static void walk_by(struct raw_samples *s, loc_t list, const struct raw_record *
 	};
 
 	walk_generated(s, list, raw,
-		 (struct host_memory){ .read = read_data, .read_text = read_text, .arg = &memory }, stack);
+		       (struct host_memory){
+			       .read = read_data, .read_text = read_text, .arg = &memory },
+		       stack);
 }
 
 static void walk(struct raw_samples *s, const struct process *process, const struct raw_record *raw,
 		 struct host_stack *stack)
 {
-	const struct publication *published = process ? publisher_find(s->publisher, process->pid) : NULL;
+	const struct publication *published =
+		process ? publisher_find(s->publisher, process->pid) : NULL;
 
 	walk_by(s, published ? published->list.loc : 0, raw, stack);
 }
@@ -219,22 +245,25 @@ static uint64_t reread_pause(const struct process *process)
 }
 
 /*
- * The process was read again, because a pc lay outside the list. If its mappings have still this version, of which the list was
- * made, the list is confirmed.
+ * The process was read again, because a pc lay outside the list. If its mappings have still this
+ * version, of which the list was made, the list is confirmed.
  */
 static void note_reread(struct raw_samples *s, const struct process *process, uint64_t version)
 {
 	if (process->version == version)
 		publisher_set_confirmed(s->publisher, process->pid);
-	publisher_set_quiet(s->publisher, process->pid, is_confirmed(s, process) ? clock_ns() + QUIET_NS :
-								process->looked_ns + reread_pause(process));
+	publisher_set_quiet(s->publisher, process->pid,
+			    is_confirmed(s, process) ? clock_ns() + QUIET_NS
+						     : process->looked_ns + reread_pause(process));
 }
 
 /*
- * A pc lies outside the list. Memory may have been mapped without a record, by mremap() for example: asks for
- * another reading of the process. Not too often; meanwhile the kernel sends no raw samples for such pcs.
+ * A pc lies outside the list. Memory may have been mapped without a record, by mremap() for
+ * example: asks for another reading of the process. Not too often; meanwhile the kernel sends no
+ * raw samples for such pcs.
  */
-static int reread_for_sample(struct raw_samples *s, const struct process *process, const struct raw_record *raw)
+static int reread_for_sample(struct raw_samples *s, const struct process *process,
+			     const struct raw_record *raw)
 {
 	int error = 0;
 
@@ -246,8 +275,9 @@ static int reread_for_sample(struct raw_samples *s, const struct process *proces
 }
 
 /*
- * Has the process executed another program since, without a record of that exec? Then what is known is of another image than the
- * sample's. The image of a sample that was taken inside execve() may change without another exec.
+ * Has the process executed another program since, without a record of that exec? Then what is known
+ * is of another image than the sample's. The image of a sample that was taken inside execve() may
+ * change without another exec.
  */
 static bool is_another_image(const struct raw_samples *s, const struct process *process,
 			     const struct raw_record *raw)
@@ -303,7 +333,8 @@ static void refuse(struct raw_samples *s, struct process *process, const struct 
 	raw_samples_leaf(s, raw, stack);
 }
 
-int raw_samples_unwind(struct raw_samples *s, const struct raw_record *raw, struct host_stack *stack)
+int raw_samples_unwind(struct raw_samples *s, const struct raw_record *raw,
+		       struct host_stack *stack)
 {
 	struct process *process = processes_find(s->processes, raw->key.pid);
 	int error = 0;
@@ -326,8 +357,8 @@ int raw_samples_unwind(struct raw_samples *s, const struct raw_record *raw, stru
 }
 
 /*
- * The sample's process was read since it was taken, or could not be. version: of its mappings before that;
- * 0: unknown then
+ * The sample's process was read since it was taken, or could not be. version: of its mappings
+ * before that; 0: unknown then
  */
 static void unwind_read(struct raw_samples *s, const struct raw_record *raw, uint64_t version,
 			struct host_stack *stack)
@@ -351,7 +382,10 @@ static void unwind_read(struct raw_samples *s, const struct raw_record *raw, uin
 /* ---- those that wait ---- */
 
 #define MAX_WAITING_BYTES (64 << 20)
-/* where files come faster than their tables can be made, samples of files that are gone by then are not kept for long */
+/*
+ * where files come faster than their tables can be made, samples of files that are gone by then are
+ * not kept for long
+ */
 #define MAX_WAITING_NS 5000000000
 
 static bool has_waited_enough(const struct waiting_sample *sample)
@@ -376,7 +410,9 @@ bool raw_samples_keep(struct raw_samples *s, struct raw_record *raw, uint32_t fo
 {
 	const struct process *process = processes_find(s->processes, raw->key.pid);
 	struct waiting_sample sample = {
-		.raw = raw, .for_module = for_module, .version = process && process->complete ? process->version : 0,
+		.raw = raw,
+		.for_module = for_module,
+		.version = process && process->complete ? process->version : 0,
 	};
 
 	if (for_module && publisher_share_list(s->publisher, raw->key.pid, &sample.list))
@@ -393,19 +429,24 @@ static void drop(struct raw_samples *s, struct waiting_sample *sample)
 	free(sample->raw);
 }
 
-/* Is what the sample waits for under way still? A reading holds once the events up to it are known. */
-static bool waits_still(const struct raw_samples *s, const struct waiting_sample *sample, uint64_t events_ns)
+/*
+ * Is what the sample waits for under way still? A reading holds once the events up to it are known.
+ */
+static bool waits_still(const struct raw_samples *s, const struct waiting_sample *sample,
+			uint64_t events_ns)
 {
 	const struct process *process;
 
 	if (sample->for_module)
 		return tables_awaited(s->tables, sample->for_module);
 	process = processes_find(s->processes, sample->raw->key.pid);
-	return process && (process->asked || process->looked_ns + process->look_took_ns > events_ns);
+	return process &&
+	       (process->asked || process->looked_ns + process->look_took_ns > events_ns);
 }
 
 /* true: it waits on, for another table, if it may */
-static bool unwind_again(struct raw_samples *s, struct waiting_sample *sample, bool may_wait, struct host_stack *stack)
+static bool unwind_again(struct raw_samples *s, struct waiting_sample *sample, bool may_wait,
+			 struct host_stack *stack)
 {
 	if (sample->for_module)
 		walk_by(s, sample->list.loc, sample->raw, stack);
@@ -413,13 +454,15 @@ static bool unwind_again(struct raw_samples *s, struct waiting_sample *sample, b
 		unwind_read(s, sample->raw, sample->version, stack);
 	if (!stack->wants_table || !may_wait)
 		return false;
-	if (!sample->for_module && publisher_share_list(s->publisher, sample->raw->key.pid, &sample->list))
+	if (!sample->for_module &&
+	    publisher_share_list(s->publisher, sample->raw->key.pid, &sample->list))
 		return false;
 	sample->for_module = stack->wants_table;
 	return add_waiting(s, sample);
 }
 
-int raw_samples_resume(struct raw_samples *s, struct host_stack *stack, uint64_t events_ns, raw_sample_fn *done, void *arg)
+int raw_samples_resume(struct raw_samples *s, struct host_stack *stack, uint64_t events_ns,
+		       raw_sample_fn *done, void *arg)
 {
 	struct waiting_sample *resumed = s->waiting;
 	size_t nr = s->nr_waiting;
@@ -431,7 +474,8 @@ int raw_samples_resume(struct raw_samples *s, struct host_stack *stack, uint64_t
 	for (size_t i = 0; i < nr; i++) {
 		bool may_wait = events_ns != UINT64_MAX && !has_waited_enough(&resumed[i]);
 
-		if (!error && may_wait && waits_still(s, &resumed[i], events_ns) && add_waiting(s, &resumed[i]))
+		if (!error && may_wait && waits_still(s, &resumed[i], events_ns) &&
+		    add_waiting(s, &resumed[i]))
 			continue;
 		if (!error && unwind_again(s, &resumed[i], may_wait, stack))
 			continue;

@@ -11,14 +11,15 @@
 /* one of the two pieces of a stack that the record has, and where its bytes are in there */
 struct piece {
 	uint64_t addr, bytes;
-	uint32_t offset, first_page;	/* the bit in raw_record.missing */
+	uint32_t offset, first_page; /* the bit in raw_record.missing */
 };
 
 static struct piece near_piece(const struct raw_record *raw)
 {
 	bool cut = raw->far_at && raw->far_at < raw->stack_bytes;
 
-	return (struct piece){ .addr = raw->stack_addr, .bytes = cut ? raw->far_at : raw->stack_bytes };
+	return (struct piece){ .addr = raw->stack_addr,
+			       .bytes = cut ? raw->far_at : raw->stack_bytes };
 }
 
 static struct piece far_piece(const struct raw_record *raw)
@@ -33,7 +34,9 @@ static struct piece far_piece(const struct raw_record *raw)
 	};
 }
 
-/* How many of the `bytes` at this place in the piece are there, before its end or a missing page. */
+/*
+ * How many of the `bytes` at this place in the piece are there, before its end or a missing page.
+ */
 static uint32_t bytes_there(const struct raw_record *raw, const struct piece *piece, uint64_t at,
 			    uint32_t bytes)
 {
@@ -41,8 +44,10 @@ static uint32_t bytes_there(const struct raw_record *raw, const struct piece *pi
 	uint64_t end = at + bytes < piece->bytes ? at + bytes : piece->bytes;
 
 	for (uint64_t page = (in_page + at) / PAGE_BYTES; page * PAGE_BYTES < in_page + end; page++)
-		if (piece->first_page + page < MAX_MISSING && raw->missing >> (piece->first_page + page) & 1)
-			return page * PAGE_BYTES <= in_page + at ? 0 : page * PAGE_BYTES - in_page - at;
+		if (piece->first_page + page < MAX_MISSING &&
+		    raw->missing >> (piece->first_page + page) & 1)
+			return page * PAGE_BYTES <= in_page + at ? 0
+								 : page * PAGE_BYTES - in_page - at;
 	return end - at;
 }
 
@@ -68,7 +73,8 @@ bool raw_stack_in_exec(const struct raw_record *raw)
 struct host_registers raw_stack_registers(const struct raw_record *raw)
 {
 	struct host_registers registers = { .ip = raw->ip,
-					    .in_syscall = raw->syscall >= 0 && !raw_stack_in_exec(raw),
+					    .in_syscall =
+						    raw->syscall >= 0 && !raw_stack_in_exec(raw),
 					    .is_32bit = raw->is_32bit };
 
 	memcpy(registers.reg, raw->reg, sizeof(registers.reg));

@@ -11,8 +11,9 @@ bool raw_stack_in_exec(const struct raw_record *raw);
 struct host_registers raw_stack_registers(const struct raw_record *raw);
 
 /*
- * Data is read from the record's copy of the stack. Other memory, and other stacks, are unreadable, because the process may
- * have changed them since. The caller sets .read_text to read code. The record must outlive the result.
+ * Data is read from the record's copy of the stack. Other memory, and other stacks, are unreadable,
+ * because the process may have changed them since. The caller sets .read_text to read code. The
+ * record must outlive the result.
  */
 struct host_memory raw_stack_memory(const struct raw_record *raw);
 

@@ -10,17 +10,21 @@
 #include "table/region_table.h"
 #include "tables_abi.h"
 
-#define MAX_REGIONS	256	/* of a process */
-#define MAX_HOPELESS	16	/* a process with so many regions without rules is left alone: V8's code keeps frame pointers */
-#define MAX_READINGS	16	/* of a region; it has been read for ten minutes by then */
-#define FIRST_PAUSE_NS	10000000ULL
+#define MAX_REGIONS 256 /* of a process */
+/* a process with so many regions without rules is left alone: V8's code keeps frame pointers */
+#define MAX_HOPELESS   16
+#define MAX_READINGS   16 /* of a region; it has been read for ten minutes by then */
+#define FIRST_PAUSE_NS 10000000ULL
 
 struct region {
-	uint64_t number, start, end;	/* its mapping's */
-	uint64_t hash;			/* of the bytes that were read last; 0: none were */
-	uint64_t next_ns;		/* when it may be read again; 0: never */
+	uint64_t number, start, end; /* its mapping's */
+	uint64_t hash;               /* of the bytes that were read last; 0: none were */
+	uint64_t next_ns;            /* when it may be read again; 0: never */
 	unsigned nr_readings, nr_tables;
-	loc_t tables[MAX_READINGS + 1];	/* tables_add_region(): the first one is empty; walks may still read those before the last */
+	/*
+	 * tables_add_region(): the first one is empty; walks may still read those before the last
+	 */
+	loc_t tables[MAX_READINGS + 1];
 };
 
 static loc_t table_of(const struct region *region)
@@ -42,14 +46,21 @@ static bool may_add(const struct regions *r, uint64_t bytes)
 }
 
 /* NULL: no memory */
-static struct region *add(struct regions *r, struct tables *tables, const struct eh_mapping *mapping, uint64_t number)
+static struct region *add(struct regions *r, struct tables *tables,
+			  const struct eh_mapping *mapping, uint64_t number)
 {
-	loc_t empty = array_reserve(&r->of, &r->room, r->nr + 1) ? 0 : tables_add_region(tables, NULL);
+	loc_t empty =
+		array_reserve(&r->of, &r->room, r->nr + 1) ? 0 : tables_add_region(tables, NULL);
 
 	if (!empty)
 		return NULL;
 	r->of[r->nr] = (struct region){
-		.number = number, .start = mapping->start, .end = mapping->end, .next_ns = 1, .nr_tables = 1, .tables[0] = empty,
+		.number = number,
+		.start = mapping->start,
+		.end = mapping->end,
+		.next_ns = 1,
+		.nr_tables = 1,
+		.tables[0] = empty,
 	};
 	return &r->of[r->nr++];
 }
@@ -78,7 +89,8 @@ static void set_module(struct eh_mapping *mapping, struct tables *tables, loc_t 
 	tables_unuse_region(tables, old);
 }
 
-loc_t regions_use(const struct regions *r, struct tables *tables, const struct proc_mapping *mapping)
+loc_t regions_use(const struct regions *r, struct tables *tables,
+		  const struct proc_mapping *mapping)
 {
 	const struct region *region = find(r, mapping->number, mapping->start, mapping->end);
 	loc_t table = 0;
@@ -95,8 +107,8 @@ static bool is_mapped(const struct region *region, const struct proc_maps *maps)
 {
 	size_t i = count_below(maps->mappings, maps->nr, start, region->start);
 
-	return i < maps->nr && maps->mappings[i].number == region->number && maps->mappings[i].start == region->start &&
-	       maps->mappings[i].end == region->end;
+	return i < maps->nr && maps->mappings[i].number == region->number &&
+	       maps->mappings[i].start == region->start && maps->mappings[i].end == region->end;
 }
 
 void regions_forget(struct regions *r, struct tables *tables, const struct proc_maps *maps)
@@ -115,7 +127,9 @@ void regions_forget(struct regions *r, struct tables *tables, const struct proc_
 /* Do walks that end in the region ask for it? The first table is empty. */
 static void ask(const struct region *region, struct tables *tables, bool wanted)
 {
-	tables_set_region(tables, table_of(region), (wanted ? PENDING_REGION : 0) | (region->nr_tables > 2 ? REGION_CHANGES : 0));
+	tables_set_region(tables, table_of(region),
+			  (wanted ? PENDING_REGION : 0) |
+				  (region->nr_tables > 2 ? REGION_CHANGES : 0));
 }
 
 /* after a reading: when is the next one? */
@@ -136,8 +150,8 @@ static void pause_reading(struct regions *r, struct region *region, int error)
 static int read_region(struct region *region, struct tables *tables, pid_t pid)
 {
 	struct unwind_table table;
-	int error = foreign_read_region(modules_foreign(tables_modules(tables)), pid, region->start, region->end - region->start,
-					&region->hash, &table);
+	int error = foreign_read_region(modules_foreign(tables_modules(tables)), pid, region->start,
+					region->end - region->start, &region->hash, &table);
 	loc_t module;
 
 	if (error)
@@ -150,8 +164,8 @@ static int read_region(struct region *region, struct tables *tables, pid_t pid)
 	return 0;
 }
 
-bool regions_want(struct regions *r, struct tables *tables, pid_t pid, struct eh_mapping *mapping, uint64_t number,
-		  bool *given_up)
+bool regions_want(struct regions *r, struct tables *tables, pid_t pid, struct eh_mapping *mapping,
+		  uint64_t number, bool *given_up)
 {
 	struct region *region = find(r, number, mapping->start, mapping->end);
 	loc_t before = mapping->module;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A language's runtime: what finds its functions in the stacks of its programs. A folder of libcommon/runtimes/ fills this in
- * for each. The functions of this layer, and of those above it, call what is here, for each runtime of the table.
+ * A language's runtime: what finds its functions in the stacks of its programs. A folder of
+ * libcommon/runtimes/ fills this in for each. The functions of this layer, and of those above it,
+ * call what is here, for each runtime of the table.
  */
 #ifndef EHPERF_UNWIND_RUNTIME_H
 #define EHPERF_UNWIND_RUNTIME_H
@@ -15,7 +16,7 @@
 #include "processes_abi.h"
 #include "table/slabs.h"
 
-#define MAX_RUNTIMES 4
+#define MAX_RUNTIMES        4
 #define RUNTIME_IMAGE_BYTES 128
 
 struct foreign;
@@ -24,17 +25,17 @@ struct runtime;
 
 /* a process that runs it */
 struct runtime_process {
-	const struct runtime *runtime;	/* NULL: the process does not run it */
-	uint32_t module;		/* that holds it */
-	bool is_read;			/* the module is compiled, and .describe() was called since */
-	const void *image;		/* what the module says; NULL: nothing */
-	void *own;			/* .process_new()'s; NULL: nothing */
+	const struct runtime *runtime; /* NULL: the process does not run it */
+	uint32_t module;               /* that holds it */
+	bool is_read;      /* the module is compiled, and .describe() was called since */
+	const void *image; /* what the module says; NULL: nothing */
+	void *own;         /* .process_new()'s; NULL: nothing */
 };
 
 /* a function at a place in its source */
 struct runtime_function {
-	const char *name, *file;	/* file NULL: not known */
-	unsigned line;			/* 0: not known */
+	const char *name, *file; /* file NULL: not known */
+	unsigned line;           /* 0: not known */
 };
 
 /* calls of a runtime's interpreter, and those that were replaced by functions with names */
@@ -43,21 +44,22 @@ struct runtime_calls {
 };
 
 struct runtime {
-	const char *name;		/* in JSON */
-	const char *language;		/* of its functions */
-	const char *implementation;	/* of the language */
-	uint64_t frames, frames_mask;	/* what is in these upper bits of its frames (stacks_abi.h) */
-	bool shows_files;		/* functions' files are always printed: their names do not say a class */
+	const char *name;             /* in JSON */
+	const char *language;         /* of its functions */
+	const char *implementation;   /* of the language */
+	uint64_t frames, frames_mask; /* what is in these upper bits of its frames (stacks_abi.h) */
+	bool shows_files; /* functions' files are always printed: their names do not say a class */
 
 	/*
-	 * Reads what a file that holds the runtime says of it, into RUNTIME_IMAGE_BYTES; in a worker, mostly. 0; -ENOENT: the file
-	 * does not hold it; -ENOTSUP: a version or build that is not known; -ENOMEM; -EBADMSG
+	 * Reads what a file that holds the runtime says of it, into RUNTIME_IMAGE_BYTES; in a
+	 * worker, mostly. 0; -ENOENT: the file does not hold it; -ENOTSUP: a version or build that
+	 * is not known; -ENOMEM; -EBADMSG
 	 */
 	int (*read_image)(void *image, struct elf_file *file);
 
 	/*
-	 * Is this the path of a file that holds the runtime? For one that generates code, which must be known of before the file is
-	 * compiled. NULL: the image says it
+	 * Is this the path of a file that holds the runtime? For one that generates code, which
+	 * must be known of before the file is compiled. NULL: the image says it
 	 */
 	bool (*is_file)(const char *path);
 	/* *own is what is known of a process. 0 or -errno. NULL: nothing */
@@ -65,76 +67,93 @@ struct runtime {
 	/* Walks may still use .code_module(). */
 	void (*process_free)(void *own);
 	/*
-	 * The file is compiled, and mapped so that offset 0 of its executable segment would lie at `text`. Says in *says what the
-	 * kernel has to know of the process. Called for each new list, and once its file is compiled; walks may already read *says
+	 * The file is compiled, and mapped so that offset 0 of its executable segment would lie at
+	 * `text`. Says in *says what the kernel has to know of the process. Called for each new
+	 * list, and once its file is compiled; walks may already read *says
 	 */
-	void (*describe)(const struct runtime_process *process, struct eh_runtimes *says, uint64_t text);
+	void (*describe)(const struct runtime_process *process, struct eh_runtimes *says,
+			 uint64_t text);
 
 	/* ---- of a runtime that generates code; NULL: it does not ---- */
 
 	/*
-	 * the struct eh_module of the process's anonymous memory: .pending asks for rows of code that has none.
-	 * Offsets are by anonymous_offset() (mapping_list.h)
+	 * the struct eh_module of the process's anonymous memory: .pending asks for rows of code
+	 * that has none. Offsets are by anonymous_offset() (mapping_list.h)
 	 */
 	loc_t (*code_module)(const void *own);
 	/*
-	 * A raw sample has arrived, with this pc and stack. Checks whether the code that these may point into is still the same,
-	 * and makes rows for new code.
+	 * A raw sample has arrived, with this pc and stack. Checks whether the code that these may
+	 * point into is still the same, and makes rows for new code.
 	 */
-	void (*look)(void *own, struct foreign *foreign, uint64_t pc, const uint64_t *words, size_t nr);
+	void (*look)(void *own, struct foreign *foreign, uint64_t pc, const uint64_t *words,
+		     size_t nr);
 	/* A walk needs rows for this address: makes them. false: nothing new was made */
 	bool (*want)(void *own, struct foreign *foreign, uint64_t pc);
 
 	/* ---- the names of functions, of all processes ---- */
 
-	void *(*names_new)(void);	/* NULL: no memory */
+	void *(*names_new)(void); /* NULL: no memory */
 	void (*names_free)(void *names);
 	/*
-	 * A stack has arrived. Replaces what the kernel and raw samples have recorded by frames that have the functions' numbers.
-	 * Reads, or asks for, functions that are not known: the process may end, or free them, before the report. Returns the
-	 * number of frames now
+	 * A stack has arrived. Replaces what the kernel and raw samples have recorded by frames
+	 * that have the functions' numbers. Reads, or asks for, functions that are not known: the
+	 * process may end, or free them, before the report. Returns the number of frames now
 	 */
-	uint32_t (*see)(void *names, const struct runtime_process *process, struct foreign *foreign, pid_t pid, uint64_t *frames,
-			uint32_t nr);
-	/* Takes answers that have arrived, and asks for what else is wanted; or waits for all, so long at most. NULL: none come later */
+	uint32_t (*see)(void *names, const struct runtime_process *process, struct foreign *foreign,
+			pid_t pid, uint64_t *frames, uint32_t nr);
+	/*
+	 * Takes answers that have arrived, and asks for what else is wanted; or waits for all, so
+	 * long at most. NULL: none come later
+	 */
 	void (*follow)(void *names, struct foreign *foreign);
 	void (*settle)(void *names, struct foreign *foreign, int ms);
 	/* A stack that is kept has this frame, which .see() has made. */
 	void (*use)(void *names, uint64_t frame);
 	/*
-	 * Forgets the functions that were not seen, nor used, since the last call. Their numbers are not used again. NULL: functions
-	 * are never forgotten
+	 * Forgets the functions that were not seen, nor used, since the last call. Their numbers
+	 * are not used again. NULL: functions are never forgotten
 	 */
 	void (*forget)(void *names);
 	/*
-	 * The functions of a frame that .see() has made, those that are inlined first, the innermost one before all. Returns how many,
-	 * at most max; 0: not known. Valid until the next .see() or .forget()
+	 * The functions of a frame that .see() has made, those that are inlined first, the
+	 * innermost one before all. Returns how many, at most max; 0: not known. Valid until the
+	 * next .see() or .forget()
 	 */
-	size_t (*find)(const void *names, uint64_t frame, struct runtime_function *functions, size_t max);
+	size_t (*find)(const void *names, uint64_t frame, struct runtime_function *functions,
+		       size_t max);
 
 	/*
-	 * Puts the frames that the kernel has recorded behind the native ones into their places, and counts the interpreter's calls.
-	 * is_whole: the native ones go to the root. keep_native: also shows those calls. Returns how many frames are in `to`, which has
-	 * room for nr. `to` NULL: there are no such frames, and only calls are counted. .place NULL: its frames are in their places
+	 * Puts the frames that the kernel has recorded behind the native ones into their places,
+	 * and counts the interpreter's calls. is_whole: the native ones go to the root.
+	 * keep_native: also shows those calls. Returns how many frames are in `to`, which has room
+	 * for nr. `to` NULL: there are no such frames, and only calls are counted. .place NULL: its
+	 * frames are in their places
 	 */
-	uint32_t (*place)(const void *names, const struct modules *modules, const uint64_t *frames, uint32_t nr, bool is_whole,
-			  bool keep_native, uint64_t *to, struct runtime_calls *calls);
-	const char *calls;		/* what these are called; NULL: not counted */
+	uint32_t (*place)(const void *names, const struct modules *modules, const uint64_t *frames,
+			  uint32_t nr, bool is_whole, bool keep_native, uint64_t *to,
+			  struct runtime_calls *calls);
+	const char *calls; /* what these are called; NULL: not counted */
 };
 
-/* The runtimes that are looked for, up to NULL; none at first. Set it before the first workers_new(): workers have a copy */
+/*
+ * The runtimes that are looked for, up to NULL; none at first. Set it before the first
+ * workers_new(): workers have a copy
+ */
 extern const struct runtime *const *runtimes;
 
 /* the runtime that a file holds */
 struct runtime_file {
-	uint32_t number;	/* in the table, from 1; 0: it holds none */
-	int error;		/* 0, or as .read_image(): why there is no image */
+	uint32_t number; /* in the table, from 1; 0: it holds none */
+	int error;       /* 0, or as .read_image(): why there is no image */
 	_Alignas(8) uint8_t image[RUNTIME_IMAGE_BYTES];
 };
 
 /* 0 or -ENOMEM */
 int runtime_file_read(struct runtime_file *held, struct elf_file *file);
-/* Does it name a runtime of the table? What a worker has read may be anything, and so may the image. */
+/*
+ * Does it name a runtime of the table? What a worker has read may be anything, and so may the
+ * image.
+ */
 bool runtime_file_is_sound(const struct runtime_file *held);
 /* the runtime that the file holds, of whatever version; NULL: none */
 const struct runtime *runtime_of_file(const struct runtime_file *held);

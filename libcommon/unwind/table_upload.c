@@ -35,7 +35,9 @@ static int upload_rows(struct slabs *slabs, const struct unwind_table *table, st
 		       uint32_t first, uint32_t end, struct extents *extents)
 {
 	uint64_t from = table->pages[first].rows;
-	uint64_t bytes = ((uint64_t)table->pages[end - 1].rows + table->pages[end - 1].nr_rows - from) * ROW_BYTES;
+	uint64_t bytes =
+		((uint64_t)table->pages[end - 1].rows + table->pages[end - 1].nr_rows - from) *
+		ROW_BYTES;
 	loc_t loc = extents_take(slabs, bytes, extents);
 
 	if (!loc)
@@ -49,7 +51,7 @@ static int upload_rows(struct slabs *slabs, const struct unwind_table *table, st
 }
 
 int table_write(struct slabs *slabs, const struct unwind_table *table, struct eh_table *written,
-		       struct extents *extents)
+		struct extents *extents)
 {
 	size_t before = extents->nr;
 	struct eh_table header = {
@@ -60,18 +62,21 @@ int table_write(struct slabs *slabs, const struct unwind_table *table, struct eh
 	int error = 0;
 
 	if (header.rules)
-		header.pages = extents_take(slabs, table->nr_pages * sizeof(*table->pages), extents);
+		header.pages =
+			extents_take(slabs, table->nr_pages * sizeof(*table->pages), extents);
 	if (!header.pages)
 		error = -errno;
 	for (uint32_t first = 0, end; first < table->nr_pages && !error; first = end) {
 		end = unwind_table_extent_end(table, first);
-		error = upload_rows(slabs, table, slabs_at(slabs, header.pages), first, end, extents);
+		error = upload_rows(slabs, table, slabs_at(slabs, header.pages), first, end,
+				    extents);
 	}
 	if (error) {
 		extents_release(slabs, extents, before);
 		return error;
 	}
-	memcpy(slabs_at(slabs, header.rules), table->rules, table->nr_rules * sizeof(*table->rules));
+	memcpy(slabs_at(slabs, header.rules), table->rules,
+	       table->nr_rules * sizeof(*table->rules));
 	*written = header;
 	return 0;
 }
@@ -86,7 +91,8 @@ struct eh_module table_header(uint32_t module_id, const struct unwind_table *tab
 	};
 }
 
-int table_upload(struct slabs *slabs, uint32_t module_id, const struct unwind_table *table, loc_t *loc)
+int table_upload(struct slabs *slabs, uint32_t module_id, const struct unwind_table *table,
+		 loc_t *loc)
 {
 	struct eh_module module = table_header(module_id, table);
 	struct extents extents = {};

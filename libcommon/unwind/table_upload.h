@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Writes one compiled table (table/unwind_table.h) into slabs, in the form in which the kernel reads it (tables_abi.h).
- * tables.h decides which modules have a table, and when.
+ * Writes one compiled table (table/unwind_table.h) into slabs, in the form in which the kernel
+ * reads it (tables_abi.h). tables.h decides which modules have a table, and when.
  */
 #ifndef EHPERF_UNWIND_TABLE_UPLOAD_H
 #define EHPERF_UNWIND_TABLE_UPLOAD_H
@@ -16,7 +16,7 @@
 
 struct extent {
 	loc_t loc;
-	uint32_t size;	/* in bytes */
+	uint32_t size; /* in bytes */
 };
 
 /* a module's memory in the slabs; the owner frees `of` */
@@ -38,9 +38,10 @@ int table_write(struct slabs *slabs, const struct unwind_table *table, struct eh
 struct eh_module table_header(uint32_t module_id, const struct unwind_table *table);
 
 /*
- * Uploads one table by itself; *loc is its struct eh_module, with this ID. 0, or -errno with nothing
- * allocated
+ * Uploads one table by itself; *loc is its struct eh_module, with this ID. 0, or -errno with
+ * nothing allocated
  */
-int table_upload(struct slabs *slabs, uint32_t module_id, const struct unwind_table *table, loc_t *loc);
+int table_upload(struct slabs *slabs, uint32_t module_id, const struct unwind_table *table,
+		 loc_t *loc);
 
 #endif

@@ -12,22 +12,23 @@
 #include "tables_abi.h"
 
 /*
- * A table that no list names is kept for some time, because its file may be mapped again: so are files of short programs that run
- * now and then. So long at most, and so many bytes of such tables, with what else is kept of their files.
+ * A table that no list names is kept for some time, because its file may be mapped again: so are
+ * files of short programs that run now and then. So long at most, and so many bytes of such tables,
+ * with what else is kept of their files.
  */
-#define MAX_UNUSED_NS 10000000000
+#define MAX_UNUSED_NS    10000000000
 #define MAX_UNUSED_BYTES (32 << 20)
-#define FILE_BYTES 4096
+#define FILE_BYTES       4096
 
-#define MAX_TIMEOUTS 20	/* a file that does not answer is asked so often again */
+#define MAX_TIMEOUTS 20 /* a file that does not answer is asked so often again */
 
 struct module_table {
 	bool tried, code_asked, much;
 	uint8_t nr_timeouts;
-	loc_t loc;		/* of its struct eh_module; 0: there is none */
+	loc_t loc; /* of its struct eh_module; 0: there is none */
 	struct extents extents;
 	uint64_t rows, bytes;
-	uint32_t nr_users;	/* mappings in lists */
+	uint32_t nr_users; /* mappings in lists */
 	/* among those that nobody uses: module IDs, 0: none */
 	bool unused;
 	uint32_t older, newer;
@@ -35,7 +36,7 @@ struct module_table {
 };
 
 struct region_table {
-	loc_t loc;		/* of its struct eh_module */
+	loc_t loc; /* of its struct eh_module */
 	struct extents extents;
 	uint32_t nr_users;
 	UT_hash_handle hh;
@@ -44,11 +45,11 @@ struct region_table {
 struct tables {
 	struct slabs *slabs;
 	struct modules *modules;
-	struct paged of;	/* [module ID - 1]: struct module_table */
-	uint32_t oldest, newest;	/* of those that nobody uses */
+	struct paged of;         /* [module ID - 1]: struct module_table */
+	uint32_t oldest, newest; /* of those that nobody uses */
 	uint64_t unused_bytes;
 	uint64_t nr_evicted;
-	struct region_table *regions;	/* by .loc */
+	struct region_table *regions; /* by .loc */
 	loc_t unread_region;
 	void (*made)(void *arg, pid_t tid, uint64_t cpu_ns);
 	void *made_arg;
@@ -119,7 +120,8 @@ static void count(struct module_table *of, const struct unwind_table *table)
 
 /* ---- those that nobody uses ---- */
 
-void tables_on_made(struct tables *tables, void (*made)(void *arg, pid_t tid, uint64_t cpu_ns), void *arg)
+void tables_on_made(struct tables *tables, void (*made)(void *arg, pid_t tid, uint64_t cpu_ns),
+		    void *arg)
 {
 	tables->made = made;
 	tables->made_arg = arg;
@@ -141,8 +143,9 @@ static void take_out(struct tables *tables, struct module_table *of)
 }
 
 /*
- * Its memory is given back. No list names it any more. A walk may still read it, if it began with a list that was released since:
- * that list's generation has changed, and so the walk's stack is discarded.
+ * Its memory is given back. No list names it any more. A walk may still read it, if it began with a
+ * list that was released since: that list's generation has changed, and so the walk's stack is
+ * discarded.
  */
 static void give_back(struct tables *tables, uint32_t id)
 {
@@ -158,8 +161,8 @@ static void give_back(struct tables *tables, uint32_t id)
 	/* errors that may not come again: the file is tried once more */
 	if (module)
 		module->moved = true;
-	if (module && (module->error == -ENOSPC || module->error == -ENOMEM || module->error == -ETIMEDOUT ||
-		       module->error == -ESTALE))
+	if (module && (module->error == -ENOSPC || module->error == -ENOMEM ||
+		       module->error == -ETIMEDOUT || module->error == -ESTALE))
 		module->error = 0;
 }
 
@@ -172,7 +175,10 @@ static void evict(struct tables *tables)
 	give_back(tables, id);
 }
 
-/* If its table is being made, it stays until then. If a worker has not begun yet, the question is taken back. */
+/*
+ * If its table is being made, it stays until then. If a worker has not begun yet, the question is
+ * taken back.
+ */
 static void now_unused(struct tables *tables, uint32_t id)
 {
 	struct foreign *foreign = modules_foreign(tables->modules);
@@ -181,7 +187,9 @@ static void now_unused(struct tables *tables, uint32_t id)
 	if (of->nr_users || of->unused || !of->loc)
 		return;
 	if (tables_awaited(tables, id)) {
-		if (foreign && foreign_cancel_table(foreign, id, !(header_of(tables, id)->pending & PENDING_CFI)))
+		if (foreign &&
+		    foreign_cancel_table(foreign, id,
+					 !(header_of(tables, id)->pending & PENDING_CFI)))
 			give_back(tables, id);
 		return;
 	}
@@ -241,8 +249,8 @@ static void set_pending(struct eh_module *header, uint32_t pending)
 }
 
 /* table_write(); where there is no room, what nobody uses goes */
-static int write_for(struct tables *tables, struct module_table *of, const struct unwind_table *table,
-		     struct eh_table *written)
+static int write_for(struct tables *tables, struct module_table *of,
+		     const struct unwind_table *table, struct eh_table *written)
 {
 	int error = table_write(tables->slabs, table, written, &of->extents);
 
@@ -256,11 +264,13 @@ static int write_for(struct tables *tables, struct module_table *of, const struc
 /* Writes the module's table; frees it. Without one, walks end there for want of a table. */
 static void write_cfi(struct tables *tables, struct module *module, struct compiled *compiled)
 {
-	struct eh_module *header = header_of(tables, module->id), made = table_header(module->id, &compiled->table);
+	struct eh_module *header = header_of(tables, module->id),
+			 made = table_header(module->id, &compiled->table);
 
 	module_compiled(module, compiled);
 	if (!module->error && compiled->table.nr_pages)
-		module->error = write_for(tables, table_of(tables, module->id), &compiled->table, &made.tables[TABLE_CFI]);
+		module->error = write_for(tables, table_of(tables, module->id), &compiled->table,
+					  &made.tables[TABLE_CFI]);
 	if (module->error || (!compiled->table.nr_pages && !made.pending))
 		made = (struct eh_module){};
 	unwind_table_free(&compiled->table);
@@ -279,7 +289,8 @@ static void write_code(struct tables *tables, struct module *module, struct comp
 	int error = compiled->error;
 
 	if (!error && compiled->table.nr_pages)
-		error = write_for(tables, table_of(tables, module->id), &compiled->table, &header->tables[TABLE_CODE]);
+		error = write_for(tables, table_of(tables, module->id), &compiled->table,
+				  &header->tables[TABLE_CODE]);
 	unwind_table_free(&compiled->table);
 	module->code_error = error;
 	set_pending(header, error ? NO_CODE_TABLE : 0);
@@ -289,13 +300,15 @@ static void write_code(struct tables *tables, struct module *module, struct comp
 /* ---- asking ---- */
 
 /* Has a worker make it. False: there is none, or no memory for the request */
-static bool leave_to_worker(struct tables *tables, const struct module *module, bool of_code, bool much)
+static bool leave_to_worker(struct tables *tables, const struct module *module, bool of_code,
+			    bool much)
 {
 	struct foreign *foreign = modules_foreign(tables->modules);
 	struct mapped_file file = module_file(module);
 
 	return foreign && !module->image &&
-	       !foreign_ask_table(foreign, module->id, &file, &module->key, module->owner, of_code, much);
+	       !foreign_ask_table(foreign, module->id, &file, &module->key, module->owner, of_code,
+				  much);
 }
 
 static int make_header(struct tables *tables, uint32_t module_id)
@@ -372,7 +385,8 @@ static struct region_table *region_at(const struct tables *tables, loc_t loc)
 	return region;
 }
 
-static int write_region(struct tables *tables, struct region_table *region, const struct unwind_table *table)
+static int write_region(struct tables *tables, struct region_table *region,
+			const struct unwind_table *table)
 {
 	struct eh_module header = {};
 	int error = 0;
@@ -381,7 +395,8 @@ static int write_region(struct tables *tables, struct region_table *region, cons
 	if (!region->loc)
 		return -errno;
 	if (table)
-		error = table_write(tables->slabs, table, &header.tables[TABLE_CFI], &region->extents);
+		error = table_write(tables->slabs, table, &header.tables[TABLE_CFI],
+				    &region->extents);
 	memcpy(slabs_at(tables->slabs, region->loc), &header, sizeof(header));
 	return error;
 }
@@ -436,7 +451,8 @@ loc_t tables_unread_region(struct tables *tables)
 	if (!tables->unread_region) {
 		tables->unread_region = slabs_alloc(tables->slabs, sizeof(struct eh_module));
 		if (tables->unread_region) {
-			*(struct eh_module *)slabs_at(tables->slabs, tables->unread_region) = (struct eh_module){};
+			*(struct eh_module *)slabs_at(tables->slabs, tables->unread_region) =
+				(struct eh_module){};
 			tables_set_region(tables, tables->unread_region, PENDING_REGION);
 		}
 	}
@@ -449,8 +465,9 @@ int tables_fd(const struct tables *tables)
 }
 
 /*
- * One that needs more memory than most is made by itself. So is one whose file did not answer in time, again
- * and again: it may lie on a disk that is slow at first, and what was read once is in the page cache.
+ * One that needs more memory than most is made by itself. So is one whose file did not answer in
+ * time, again and again: it may lie on a disk that is slow at first, and what was read once is in
+ * the page cache.
  */
 static bool ask_again(struct tables *tables, uint32_t id, bool of_code, int error)
 {
@@ -474,7 +491,8 @@ static unsigned take_made(struct tables *tables)
 
 	for (; (id = foreign_take_table(foreign, &of_code, &compiled)); nr++) {
 		if (tables->made)
-			tables->made(tables->made_arg, modules_get(tables->modules, id)->tid, compiled.cpu_ns);
+			tables->made(tables->made_arg, modules_get(tables->modules, id)->tid,
+				     compiled.cpu_ns);
 		if (ask_again(tables, id, of_code, compiled.error))
 			continue;
 		if (!of_code)
@@ -556,7 +574,8 @@ loc_t tables_loc(const struct tables *tables, uint32_t module_id)
 struct tables_counts tables_counts(const struct tables *tables)
 {
 	struct tables_counts counts = {
-		.files_without_table = modules_count(tables->modules), .evicted = tables->nr_evicted,
+		.files_without_table = modules_count(tables->modules),
+		.evicted = tables->nr_evicted,
 	};
 
 	for (uint32_t id = 1; id <= modules_count(tables->modules); id++) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * cfi < LIST: reads each ELF file of the list and turns its .eh_frame into rows, with libdw (every row's
- * CFA, RBP and RA rules, by dwarf_next_cfi(), dwarf_cfi_addrframe() and dwarf_frame_*()) and with
- * unwind_table_build() (the compact table that the kernel gets), in one run, opening and reading
- * included, the page cache warm. Prints rows/s and the ratio; then ours on two threads.
+ * cfi < LIST: reads each ELF file of the list and turns its .eh_frame into rows, with libdw (every
+ * row's CFA, RBP and RA rules, by dwarf_next_cfi(), dwarf_cfi_addrframe() and dwarf_frame_*()) and
+ * with unwind_table_build() (the compact table that the kernel gets), in one run, opening and
+ * reading included, the page cache warm. Prints rows/s and the ratio; then ours on two threads.
  */
 #include <elfutils/libdw.h>
 #include <fcntl.h>
@@ -72,7 +72,8 @@ static void by_libdw(const char *name, struct result *result)
 	Elf_Scn *scn = NULL;
 	GElf_Ehdr header;
 
-	if (!cfi || !gelf_getehdr(elf, &header) || header.e_machine != EM_X86_64 || elf_getshdrstrndx(elf, &names))
+	if (!cfi || !gelf_getehdr(elf, &header) || header.e_machine != EM_X86_64 ||
+	    elf_getshdrstrndx(elf, &names))
 		goto out;
 	while ((scn = elf_nextscn(elf, scn))) {
 		GElf_Shdr shdr;
@@ -89,8 +90,8 @@ static void by_libdw(const char *name, struct result *result)
 	for (Dwarf_Off at = 0, next; bytes; at = next) {
 		Dwarf_CFI_Entry entry;
 		int got = dwarf_next_cfi(header.e_ident,
-					 &(Elf_Data){ .d_buf = (void *)bytes, .d_size = size }, true, at,
-					 &next, &entry);
+					 &(Elf_Data){ .d_buf = (void *)bytes, .d_size = size },
+					 true, at, &next, &entry);
 		int32_t start;
 		uint32_t length;
 
@@ -98,7 +99,10 @@ static void by_libdw(const char *name, struct result *result)
 			break;
 		if (got < 0 || dwarf_cfi_cie_p(&entry))
 			continue;
-		/* DW_EH_PE_pcrel | DW_EH_PE_sdata4, as nearly everywhere; the other files go to nobody's account */
+		/*
+		 * DW_EH_PE_pcrel | DW_EH_PE_sdata4, as nearly everywhere; the other files go to
+		 * nobody's account
+		 */
 		memcpy(&start, entry.fde.start, 4);
 		memcpy(&length, entry.fde.start + 4, 4);
 		result->rows += libdw_rows(cfi, vaddr + (entry.fde.start - bytes) + start,
@@ -173,8 +177,8 @@ static struct result run_threads(int threads)
 
 static void print(const char *who, struct result r)
 {
-	printf("%-16s %6lu files %10lu rows %7.3f s %7.1f ns/row %6.1f million rows/s\n", who, r.files,
-	       r.rows, r.seconds, r.seconds * 1e9 / r.rows, r.rows / r.seconds / 1e6);
+	printf("%-16s %6lu files %10lu rows %7.3f s %7.1f ns/row %6.1f million rows/s\n", who,
+	       r.files, r.rows, r.seconds, r.seconds * 1e9 / r.rows, r.rows / r.seconds / 1e6);
 	fflush(stdout);
 }
 
@@ -193,7 +197,7 @@ int main(void)
 		files = reallocarray(files, nr_files + 1, sizeof(*files));
 		files[nr_files++] = strdup(line);
 	}
-	run_threads(1);		/* warms the page cache */
+	run_threads(1); /* warms the page cache */
 	before = run_threads(1);
 	print("ours", before);
 	libdw = run_libdw();
@@ -203,6 +207,7 @@ int main(void)
 	print("ours, 2 threads", run_threads(2));
 	/* the machine's other work comes and goes: ours is the mean of before and after */
 	printf("ours / libdw: %.1f times the rows a second\n",
-	       (before.rows + after.rows) / (before.seconds + after.seconds) / (libdw.rows / libdw.seconds));
+	       (before.rows + after.rows) / (before.seconds + after.seconds) /
+		       (libdw.rows / libdw.seconds));
 	return 0;
 }

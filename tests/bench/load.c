@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * load BUILD OTHER TOOL...: how long the tools' BPF programs take to load: the verifier's share as the kernel tells it,
- * program by program, and the whole of bpf_object__load() with maps and libbpf's own work. The median of ten loads each.
- * BUILD: the directory with the build; OTHER: that of another commit, whose programs are loaded by turns, or empty
+ * load BUILD OTHER TOOL...: how long the tools' BPF programs take to load: the verifier's share as
+ * the kernel tells it, program by program, and the whole of bpf_object__load() with maps and
+ * libbpf's own work. The median of ten loads each. BUILD: the directory with the build; OTHER: that
+ * of another commit, whose programs are loaded by turns, or empty
  */
 #include <bpf/libbpf.h>
 #include <limits.h>
@@ -16,9 +17,9 @@
 #include "bpf/object.h"
 #include "process/clock.h"
 
-#define LOADS 10
+#define LOADS        10
 #define MAX_PROGRAMS 32
-#define LOG_STATS 4	/* BPF_LOG_STATS: "verification time N usec" */
+#define LOG_STATS    4 /* BPF_LOG_STATS: "verification time N usec" */
 
 static int ascending(const void *a, const void *b)
 {
@@ -52,7 +53,7 @@ static void load(const char *path, struct loads *l, int turn)
 	}
 	l->nr = 0;
 	bpf_object__for_each_program(program, object) {
-		logs[l->nr][0] = 0;	/* one that this kernel does not load writes nothing */
+		logs[l->nr][0] = 0; /* one that this kernel does not load writes nothing */
 		bpf_program__set_log_level(program, LOG_STATS);
 		bpf_program__set_log_buf(program, logs[l->nr], sizeof(logs[l->nr]));
 		if (++l->nr == MAX_PROGRAMS)
@@ -66,9 +67,11 @@ static void load(const char *path, struct loads *l, int turn)
 	bpf_object__for_each_program(program, object) {
 		const char *time = strstr(logs[l->nr], "verification time ");
 
-		l->verified_ms[l->nr][turn] = time ? atof(time + strlen("verification time ")) / 1e3 : 0;
+		l->verified_ms[l->nr][turn] =
+			time ? atof(time + strlen("verification time ")) / 1e3 : 0;
 		l->instructions[l->nr] = program_verified(program);
-		snprintf(l->names[l->nr], sizeof(l->names[l->nr]), "%s", bpf_program__name(program));
+		snprintf(l->names[l->nr], sizeof(l->names[l->nr]), "%s",
+			 bpf_program__name(program));
 		if (++l->nr == MAX_PROGRAMS)
 			break;
 	}
@@ -86,7 +89,8 @@ static double print_loads(const char *path, struct loads *l)
 		sum += ms;
 		printf("  %-18s %6u instructions  %7.2f ms\n", l->names[i], l->instructions[i], ms);
 	}
-	printf("%s: verified in %.1f ms; loaded with all its maps in %.1f ms\n", path, sum, median(l->loaded_ms));
+	printf("%s: verified in %.1f ms; loaded with all its maps in %.1f ms\n", path, sum,
+	       median(l->loaded_ms));
 	return sum;
 }
 

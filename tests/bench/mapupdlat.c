@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * bench/mapupdlat BUILD: what a million updates of a hash by two threads cost, alone, under `mapupdlat`,
- * under bpftrace's plain histogram of the same calls, and under mapupdlat's two ways to see them where the
- * kernel may preempt; and what a system call costs that is none of theirs. The least of five rounds, in
- * turns, in one run.
+ * bench/mapupdlat BUILD: what a million updates of a hash by two threads cost, alone, under
+ * `mapupdlat`, under bpftrace's plain histogram of the same calls, and under mapupdlat's two ways
+ * to see them where the kernel may preempt; and what a system call costs that is none of theirs.
+ * The least of five rounds, in turns, in one run.
  */
 #include <linux/bpf.h>
 #include <pthread.h>
@@ -18,9 +18,9 @@
 
 #include "process/clock.h"
 
-#define UPDATES	1000000
-#define OTHERS	3000000
-#define ROUNDS	5
+#define UPDATES 1000000
+#define OTHERS  3000000
+#define ROUNDS  5
 
 static int map;
 
@@ -82,7 +82,7 @@ static void stop(pid_t pid)
 
 struct way {
 	const char *name;
-	char watcher[1024], count[256];	/* shell commands; count: prints how many calls it saw */
+	char watcher[1024], count[256]; /* shell commands; count: prints how many calls it saw */
 	double updates_ns, others_ns;
 	long seen;
 };
@@ -123,8 +123,8 @@ int main(int argc, char **argv)
 		perror("create");
 		return 1;
 	}
-	snprintf(ways[1].watcher, sizeof(ways[1].watcher), "exec '%s/mapupdlat' -j -p %d >%s", argv[1],
-		 getpid(), name);
+	snprintf(ways[1].watcher, sizeof(ways[1].watcher), "exec '%s/mapupdlat' -j -p %d >%s",
+		 argv[1], getpid(), name);
 	snprintf(ways[1].count, sizeof(ways[1].count),
 		 "jq -s 'map(select(.type == \"histogram\").count) | add' %s", name);
 	snprintf(
@@ -141,18 +141,22 @@ int main(int argc, char **argv)
 		name, name, name, argv[1], getpid(), name);
 	strcpy(ways[3].count, ways[1].count);
 	snprintf(ways[2].count, sizeof(ways[2].count),
-		 "awk '/^\\[/ { sub(/^[^)\\]]*[)\\]]/, \"\"); n += $1 } END { print n + 0 }' %s", name);
+		 "awk '/^\\[/ { sub(/^[^)\\]]*[)\\]]/, \"\"); n += $1 } END { print n + 0 }' %s",
+		 name);
 	for (int round = 0; round < ROUNDS; round++)
 		for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
 			measure(&ways[i]);
 	unlink(name);
 
-	printf("%-10s %12s %9s %14s %9s %10s\n", "", "ns/update", "slower", "ns/getppid", "slower", "seen");
+	printf("%-10s %12s %9s %14s %9s %10s\n", "", "ns/update", "slower", "ns/getppid", "slower",
+	       "seen");
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
-		printf("%-10s %12.0f %8.2fx %14.1f %8.2fx %10ld\n", ways[i].name, ways[i].updates_ns,
-		       ways[i].updates_ns / ways[0].updates_ns, ways[i].others_ns, ways[i].others_ns / ways[0].others_ns,
+		printf("%-10s %12.0f %8.2fx %14.1f %8.2fx %10ld\n", ways[i].name,
+		       ways[i].updates_ns, ways[i].updates_ns / ways[0].updates_ns,
+		       ways[i].others_ns, ways[i].others_ns / ways[0].others_ns,
 		       i ? ways[i].seen : (long)UPDATES);
 	printf("mapupdlat costs %.2f of what bpftrace costs\n",
-	       (ways[1].updates_ns - ways[0].updates_ns) / (ways[2].updates_ns - ways[0].updates_ns));
+	       (ways[1].updates_ns - ways[0].updates_ns) /
+		       (ways[2].updates_ns - ways[0].updates_ns));
 	return 0;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * unwind [SECONDS]: what a sample's user stack costs in the kernel, by its own statistics of BPF programs
- * (run_time_ns): our unwinder on a program without frame pointers, and bpf_get_stack() on the same program
- * with them, at several depths on one hot stack, and on 1,000 stacks in turn.
+ * unwind [SECONDS]: what a sample's user stack costs in the kernel, by its own statistics of BPF
+ * programs (run_time_ns): our unwinder on a program without frame pointers, and bpf_get_stack() on
+ * the same program with them, at several depths on one hot stack, and on 1,000 stacks in turn.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -27,9 +27,9 @@
 #define WARM_UP_US 200000
 
 struct cost {
-	double ns;		/* a sample */
+	double ns; /* a sample */
 	double frames;
-	double complete;	/* share */
+	double complete; /* share */
 };
 
 static pid_t start(const char *program, int depth, bool many)
@@ -39,7 +39,7 @@ static pid_t start(const char *program, int depth, bool many)
 
 	snprintf(number, sizeof(number), "%d", depth);
 	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);	/* it would run for ever */
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* it would run for ever */
 		execl(program, program, number, many ? "many" : NULL, NULL);
 		_exit(127);
 	}
@@ -79,7 +79,8 @@ static struct cost measure(const char *workload, bool by_fp, int depth, bool man
 	double ns, runs, ns_before, runs_before, frames, complete;
 	int event, error;
 
-	if (!bpf || !modules || foreign_new(&foreign, 256 << 20) || stack_store_new(&store, bpf->obj))
+	if (!bpf || !modules || foreign_new(&foreign, 256 << 20) ||
+	    stack_store_new(&store, bpf->obj))
 		cli_die(1, "cannot load: run as root");
 	modules_set_foreign(modules, foreign);
 	error = unwinder_new(&unwinder, bpf->obj, modules, store, &options);
@@ -111,7 +112,9 @@ static struct cost measure(const char *workload, bool by_fp, int depth, bool man
 	unwind_bpf__destroy(bpf);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	return (struct cost){ .ns = (ns - ns_before) / runs, .frames = frames / runs, .complete = complete / runs };
+	return (struct cost){ .ns = (ns - ns_before) / runs,
+			      .frames = frames / runs,
+			      .complete = complete / runs };
 }
 
 static void compare(const char *directory, int depth, bool many, double seconds, struct cost *ours,
@@ -124,8 +127,8 @@ static void compare(const char *directory, int depth, bool many, double seconds,
 	*ours = measure(without, false, depth, many, seconds);
 	*theirs = measure(with, true, depth, many, seconds);
 	printf("%5d functions deep, %5s  ours %8.0f ns for %6.1f frames, %5.1f %% complete;  frame pointers %8.0f ns for %6.1f frames\n",
-	       depth, many ? "1,000 stacks" : "one stack  ", ours->ns, ours->frames, ours->complete * 100,
-	       theirs->ns, theirs->frames);
+	       depth, many ? "1,000 stacks" : "one stack  ", ours->ns, ours->frames,
+	       ours->complete * 100, theirs->ns, theirs->frames);
 	fflush(stdout);
 }
 

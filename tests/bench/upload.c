@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * upload N: what it takes to give the kernel the tables of N libraries, beyond parsing, of a process that
- * maps one after the other: an inner map for each, inserted one by one; the same, inserted by one batch;
- * and slabs as the tools use them, with the process's mapping list published anew after each library. Names
- * of ELF files on stdin; their tables are used in turn.
+ * upload N: what it takes to give the kernel the tables of N libraries, beyond parsing, of a
+ * process that maps one after the other: an inner map for each, inserted one by one; the same,
+ * inserted by one batch; and slabs as the tools use them, with the process's mapping list published
+ * anew after each library. Names of ELF files on stdin; their tables are used in turn.
  *
  * A grace period is what one insert into an idle ARRAY_OF_MAPS takes, the median of nine.
  */
@@ -24,7 +24,7 @@
 #include "tables_abi.h"
 
 #define MAX_LIBRARIES 10000
-#define PAGE 4096
+#define PAGE          4096
 
 static struct unwind_table tables[MAX_LIBRARIES];
 static size_t nr_tables;
@@ -151,8 +151,9 @@ static void open_ours(struct ours *o)
 
 	o->outer = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "slabs", 4, 4, NR_SLABS, &options);
 	o->procs = bpf_map_create(BPF_MAP_TYPE_HASH, "procs", 4, 8, 1024, NULL);
-	if (template < 0 || o->outer < 0 || o->procs < 0 || bpf_slabs_new(&o->source, o->outer, UINT64_MAX) ||
-	    slabs_new(&o->slabs, bpf_slabs_source(o->source)))
+	if (template <0 || o->outer < 0 || o->procs < 0 ||
+		      bpf_slabs_new(&o->source, o->outer, UINT64_MAX) ||
+		      slabs_new(&o->slabs, bpf_slabs_source(o->source)))
 		die("slabs");
 	close(template);
 }
@@ -171,20 +172,24 @@ static double by_slabs(size_t nr, struct bpf_slabs_counts *counts, double *start
 	open_ours(&o);
 	if (tables_new(&made, o.slabs, modules_new()))
 		die("tables");
-	slabs_release(o.slabs, slabs_alloc(o.slabs, 16), 16);	/* the first slab, which start pays for */
+	/* the first slab, which start pays for */
+	slabs_release(o.slabs, slabs_alloc(o.slabs, 16), 16);
 	if (bpf_slabs_settle(o.source))
 		die("settle");
 	running = clock_seconds();
 	*start = running - began;
 	for (size_t i = 0; i < nr; i++) {
-		struct proc_mapping mapping = { .start = (i + 1) << 24, .end = ((i + 1) << 24) + PAGE, .path = "" };
+		struct proc_mapping mapping = { .start = (i + 1) << 24,
+						.end = ((i + 1) << 24) + PAGE,
+						.path = "" };
 		struct mapping_list old = list;
 		__u64 handle;
 		loc_t module;
 
 		contents.generation = i + 1;
 		if (table_upload(o.slabs, i + 1, &tables[i % nr_tables], &module) ||
-		    proc_maps_add(&maps, &mapping) || mapping_list_make_tables(made, &maps, &mapped) ||
+		    proc_maps_add(&maps, &mapping) ||
+		    mapping_list_make_tables(made, &maps, &mapped) ||
 		    mapping_list_write(made, &contents, &list) || bpf_slabs_settle(o.source))
 			die("publish");
 		handle = HANDLE(list.loc, contents.generation);
@@ -266,7 +271,8 @@ int main(int argc, char **argv)
 	setrlimit(RLIMIT_NOFILE, &files);
 	read_tables(nr < MAX_LIBRARIES ? nr : MAX_LIBRARIES);
 	grace = grace_period();
-	printf("%zu libraries, %zu tables; a grace period takes %.2f ms here\n", nr, nr_tables, grace * 1e3);
+	printf("%zu libraries, %zu tables; a grace period takes %.2f ms here\n", nr, nr_tables,
+	       grace * 1e3);
 	ours = by_slabs(nr, &counts, &start);
 	snprintf(more, sizeof(more), ", %zu waits of %.1f ms in all", counts.waits - 1,
 		 counts.waited_s > start ? (counts.waited_s - start) * 1e3 : 0);
@@ -278,6 +284,7 @@ int main(int argc, char **argv)
 	say("an inner map each, inserted as one batch", nr, batch, grace, "");
 	slow = one_by_one(nr);
 	say("an inner map each, inserted one by one", nr, slow, grace, "");
-	printf("slabs take 1/%.0f of the time of one by one, 1/%.1f of a batch\n", slow / ours, batch / ours);
+	printf("slabs take 1/%.0f of the time of one by one, 1/%.1f of a batch\n", slow / ours,
+	       batch / ours);
 	return 0;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the tool reads of its workers' answers, any of which may have been taken over. The workers are faked: each job is done
- * here, and its answer then changed, shortened or replaced by the input's bytes, or an error.
+ * What the tool reads of its workers' answers, any of which may have been taken over. The workers
+ * are faked: each job is done here, and its answer then changed, shortened or replaced by the
+ * input's bytes, or an error.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +17,8 @@
 #include "runtimes/python/python_work.h"
 #include "unwind/foreign.h"
 
-#define MAX_ROOM (1 << 20)
-#define MAX_DONE 256	/* answers are kept at a time */
+#define MAX_ROOM     (1 << 20)
+#define MAX_DONE     256 /* answers are kept at a time */
 #define FILE_OF_CODE "/bin/true"
 
 /* ---- the input ---- */
@@ -53,11 +54,14 @@ struct workers {
 	worker_fn *work;
 	size_t room, nr_asked;
 	struct job *first, **last;
-	uint8_t *answer;	/* of exactly its size */
-	int fd;			/* always readable */
+	uint8_t *answer; /* of exactly its size */
+	int fd;          /* always readable */
 };
 
-/* A job's answer, before anything is changed. It is kept, because the same jobs are asked for again and again. */
+/*
+ * A job's answer, before anything is changed. It is kept, because the same jobs are asked for again
+ * and again.
+ */
 struct done {
 	struct done *next;
 	worker_fn *work;
@@ -74,7 +78,8 @@ static const struct done *do_job(const struct workers *w, const void *request, s
 	struct done *done, *next;
 
 	for (done = all; done; done = done->next)
-		if (done->work == w->work && done->request_bytes == bytes && !memcmp(done->request, request, bytes))
+		if (done->work == w->work && done->request_bytes == bytes &&
+		    !memcmp(done->request, request, bytes))
 			return done;
 	memset(area, 0, sizeof(area));
 	memcpy(area, request, bytes);
@@ -103,7 +108,8 @@ static const struct done *do_job(const struct workers *w, const void *request, s
 static void overwrite(uint8_t *bytes, size_t nr)
 {
 	static const uint64_t odd[] = {
-		0, 1, UINT8_MAX, INT16_MAX, UINT16_MAX, INT32_MAX, UINT32_MAX, 1ULL << 47, INT64_MAX, UINT64_MAX,
+		0,         1,          UINT8_MAX,  INT16_MAX, UINT16_MAX,
+		INT32_MAX, UINT32_MAX, 1ULL << 47, INT64_MAX, UINT64_MAX,
 	};
 	size_t from = number(nr), some = 1 << take() % 4;
 	uint64_t value = odd[take() % (sizeof(odd) / sizeof(odd[0]))] ^ take();
@@ -111,7 +117,8 @@ static void overwrite(uint8_t *bytes, size_t nr)
 	memcpy(bytes + from, &value, some < nr - from ? some : nr - from);
 }
 
-static struct worker_answer answer_of(struct workers *w, uint64_t tag, const void *request, size_t bytes)
+static struct worker_answer answer_of(struct workers *w, uint64_t tag, const void *request,
+				      size_t bytes)
 {
 	static const int errors[] = { -ETIMEDOUT, -ETIME, -ECHILD, -ENOMEM, -EAGAIN };
 	const struct done *done = do_job(w, request, bytes);
@@ -142,14 +149,17 @@ static struct worker_answer answer_of(struct workers *w, uint64_t tag, const voi
 	return answer;
 }
 
-int workers_new(struct workers **workers, unsigned nr, size_t area_bytes, const struct worker_limits *limits,
-		worker_fn *work)
+int workers_new(struct workers **workers, unsigned nr, size_t area_bytes,
+		const struct worker_limits *limits, worker_fn *work)
 {
 	struct workers *w = calloc(1, sizeof(*w));
 
 	must(w && nr, "memory");
 	*w = (struct workers){
-		.limits = *limits, .work = work, .room = area_bytes < MAX_ROOM ? area_bytes : MAX_ROOM, .fd = eventfd(1, 0),
+		.limits = *limits,
+		.work = work,
+		.room = area_bytes < MAX_ROOM ? area_bytes : MAX_ROOM,
+		.fd = eventfd(1, 0),
 	};
 	w->last = &w->first;
 	*workers = w;
@@ -238,13 +248,15 @@ void workers_wait(const struct workers *w, int ms)
 	(void)w, (void)ms;
 }
 
-struct worker_file workers_open(struct workers *w, uint64_t owner, const void *request, size_t bytes)
+struct worker_file workers_open(struct workers *w, uint64_t owner, const void *request,
+				size_t bytes)
 {
 	(void)w, (void)owner, (void)request, (void)bytes;
 	return (struct worker_file){ .fd = -ENOENT };
 }
 
-struct worker_answer workers_call(struct workers *w, uint64_t owner, const void *request, size_t bytes, uint64_t keep)
+struct worker_answer workers_call(struct workers *w, uint64_t owner, const void *request,
+				  size_t bytes, uint64_t keep)
 {
 	(void)owner, (void)keep;
 	return answer_of(w, 0, request, bytes);
@@ -289,7 +301,8 @@ static void read_tables(struct foreign *f)
 	must(found >= 0, FILE_OF_CODE " is there");
 	close(found);
 	for (int of_code = 0; of_code < 2; of_code++)
-		must(!foreign_ask_table(f, 1 + of_code, &file, &key, 0, of_code, false), "a table is asked for");
+		must(!foreign_ask_table(f, 1 + of_code, &file, &key, 0, of_code, false),
+		     "a table is asked for");
 	while (foreign_take_table(f, &of_code, &compiled)) {
 		if (!compiled.error)
 			check_table(&compiled.table);
@@ -301,7 +314,8 @@ static void read_process(struct foreign *f)
 {
 	const struct proc_mapping *library = own_library();
 	struct foreign_stack stacks[2] = {
-		{ .tid = getpid(), .address = (uintptr_t)&f & -8 }, { .tid = getpid(), .address = 8 },
+		{ .tid = getpid(), .address = (uintptr_t)&f & -8 },
+		{ .tid = getpid(), .address = 8 },
 	};
 	struct foreign_text text = { .pid = getpid(), .address = library->start };
 	uint8_t code[FOREIGN_TEXT_BYTES];
@@ -351,12 +365,15 @@ static void read_names(void)
 {
 	struct modules *modules = modules_new();
 	struct module *module = NULL;
-	struct stack_frames *stack = calloc(1, sizeof(*stack) + NR_FRAMES * sizeof(stack->frames[0]));
+	struct stack_frames *stack =
+		calloc(1, sizeof(*stack) + NR_FRAMES * sizeof(stack->frames[0]));
 	struct stack_entry entry = { .key = { .pid = getpid(), .uid = 1 }, .user = stack };
 	struct namer *namer;
 
-	must(stack && modules && !modules_find(modules, getpid(), own_library(), &module) && module, "a module");
-	must(!namer_new(&namer, modules, &(struct namer_options){ .worker_bytes = 512 << 20 }), "a namer");
+	must(stack && modules && !modules_find(modules, getpid(), own_library(), &module) && module,
+	     "a module");
+	must(!namer_new(&namer, modules, &(struct namer_options){ .worker_bytes = 512 << 20 }),
+	     "a namer");
 	stack->nr = NR_FRAMES;
 	stack->frames[0] = (uint64_t)module->id << FRAME_OFFSET_BITS | 0x4000;
 	stack->frames[1] = (uint64_t)module->id << FRAME_OFFSET_BITS | 0x8000;
@@ -393,9 +410,12 @@ static void read_cmdlines(void)
 	for (int i = 0; i < 3; i++) {
 		const char *text;
 
-		must(!cmdlines_see(cmdlines, getpid(), i) && !cmdlines_follow(cmdlines) && !cmdlines_follow(cmdlines), "memory");
+		must(!cmdlines_see(cmdlines, getpid(), i) && !cmdlines_follow(cmdlines) &&
+			     !cmdlines_follow(cmdlines),
+		     "memory");
 		text = cmdlines_get(cmdlines, getpid());
-		must(!text || strlen(text) <= MAX_CMDLINE_BYTES + sizeof("…"), "command lines are short");
+		must(!text || strlen(text) <= MAX_CMDLINE_BYTES + sizeof("…"),
+		     "command lines are short");
 	}
 	cmdlines_free(cmdlines);
 }
@@ -403,15 +423,19 @@ static void read_cmdlines(void)
 static void read_python(void)
 {
 	static const struct python_code function = {
-		.name = (char *)"Name.function", .file = (char *)"/usr/lib/file.py", .first_line = 7,
-		.lines = (uint8_t *)"\x80\x00\xd8\x04\x0c\xf0\x02\x01\x05", .line_bytes = 9,
+		.name = (char *)"Name.function",
+		.file = (char *)"/usr/lib/file.py",
+		.first_line = 7,
+		.lines = (uint8_t *)"\x80\x00\xd8\x04\x0c\xf0\x02\x01\x05",
+		.line_bytes = 9,
 	};
 	struct python_code codes[MAX_PYTHON_FUNCTIONS];
 	uint8_t room[2048], *answer;
 	size_t nr = 0;
 
 	for (int i = 0; i < 3; i++) {
-		uint32_t bytes = python_code_write(&function, room + nr + sizeof(bytes), sizeof(room) - nr - sizeof(bytes));
+		uint32_t bytes = python_code_write(&function, room + nr + sizeof(bytes),
+						   sizeof(room) - nr - sizeof(bytes));
 
 		memcpy(room + nr, &bytes, sizeof(bytes));
 		nr += sizeof(bytes) + bytes;
@@ -454,12 +478,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	at = bytes;
 	end = bytes + size;
 	switch (take() % 6) {
-	case 0: with_foreign(read_tables); break;
-	case 1: with_foreign(read_process); break;
-	case 2: read_names(); break;
-	case 3: read_cmdlines(); break;
-	case 4: read_python(); break;
-	default: read_hotspot();
+	case 0:
+		with_foreign(read_tables);
+		break;
+	case 1:
+		with_foreign(read_process);
+		break;
+	case 2:
+		read_names();
+		break;
+	case 3:
+		read_cmdlines();
+		break;
+	case 4:
+		read_python();
+		break;
+	default:
+		read_hotspot();
 	}
 	return 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Instructions: byte 0 is the length of the CIE's, which come first, the rest are an FDE's over 64 KiB of
- * text.
+ * Instructions: byte 0 is the length of the CIE's, which come first, the rest are an FDE's over 64
+ * KiB of text.
  */
 #include "fuzz.h"
 

@@ -21,7 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 
 	memcpy(raw, bytes, size);
 	raw[size] = 0;
-	must(symbol_name_fold(raw) <= strlen(raw) && (!*raw || symbol_name_fold(raw)), "folding leaves a part");
+	must(symbol_name_fold(raw) <= strlen(raw) && (!*raw || symbol_name_fold(raw)),
+	     "folding leaves a part");
 	name = symbol_name_for_people(raw, false, false);
 	must(name && strlen(name) < DEMANGLE_MAX_NAME, "a name within its limit");
 	as_it_is = symbol_name_for_people(raw, true, true);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A section of CFI at vaddr 0x200000, over 1 MiB of text at 0: .eh_frame, or .debug_frame if the first byte
- * is odd.
+ * A section of CFI at vaddr 0x200000, over 1 MiB of text at 0: .eh_frame, or .debug_frame if the
+ * first byte is odd.
  */
 #include "fuzz.h"
 

@@ -6,7 +6,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	uint8_t *copy = malloc(size);	/* libelf may write to it */
+	uint8_t *copy = malloc(size); /* libelf may write to it */
 	struct symbol_options options = SYMBOL_OPTIONS_DEFAULT;
 	struct symbols *symbols;
 	uint64_t *entries;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * An event's name: refused with a reason, or taken apart into parts that say the same. One without a prefix
- * is perf's: libpfm knows it, or it is none.
+ * An event's name: refused with a reason, or taken apart into parts that say the same. One without
+ * a prefix is perf's: libpfm knows it, or it is none.
  */
 #include "fuzz.h"
 #include "process/event_name.h"
@@ -12,7 +12,8 @@ static void check_perf_name(const struct event_name *e)
 	struct perf_encoding encoding;
 
 	if (e->kind == EVENT_PERF && !perf_name_encode(e->name, &encoding))
-		must(*e->name && !perf_encoding_is_clock(&encoding) | perf_encoding_is_software(&encoding),
+		must(*e->name && !perf_encoding_is_clock(&encoding) |
+					 perf_encoding_is_software(&encoding),
 		     "a clock is the kernel's");
 }
 
@@ -32,8 +33,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		}
 		must(e.kind < NR_EVENT_KINDS && *e.name && e.file && e.group, "all parts");
 		must(!strchr(e.file, ':'), "no colon in the file");
-		must(strlen(e.file) + strlen(e.group) + strlen(e.name) <= strlen(text) + 2, "no part from elsewhere");
-		must(e.by == EVENT_BY_NAME || (e.kind == EVENT_USER_FUNCTION && e.address <= INT64_MAX),
+		must(strlen(e.file) + strlen(e.group) + strlen(e.name) <= strlen(text) + 2,
+		     "no part from elsewhere");
+		must(e.by == EVENT_BY_NAME ||
+			     (e.kind == EVENT_USER_FUNCTION && e.address <= INT64_MAX),
 		     "an address has a file");
 		must(pattern || strstr(text, e.name), "the name is in the text");
 		check_perf_name(&e);

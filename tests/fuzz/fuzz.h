@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What every target does with CFI: read it, compile it, check the table, compare it with the exact rows. */
+/*
+ * What every target does with CFI: read it, compile it, check the table, compare it with the exact
+ * rows.
+ */
 #ifndef EHPERF_FUZZ_H
 #define EHPERF_FUZZ_H
 
@@ -23,7 +26,10 @@ static inline void must(bool ok, const char *what)
 	}
 }
 
-/* safe to upload and to search: every index leads into its array, every page begins at its start and rises */
+/*
+ * safe to upload and to search: every index leads into its array, every page begins at its start
+ * and rises
+ */
 static inline void check_table(const struct unwind_table *table)
 {
 	uint64_t next = 0;
@@ -39,17 +45,19 @@ static inline void check_table(const struct unwind_table *table)
 			uint32_t row = 0;
 
 			memcpy(&row, table->rows + nr * ROW_BYTES, ROW_BYTES);
-			must((int)ROW_PC(row) > last && (nr > page->rows || !ROW_PC(row)), "rows rise from 0 on");
+			must((int)ROW_PC(row) > last && (nr > page->rows || !ROW_PC(row)),
+			     "rows rise from 0 on");
 			last = ROW_PC(row);
-			must(page->rule_base * RULE_BASE_UNIT + ROW_RULE(row) < table->nr_rules, "rules are in the table");
+			must(page->rule_base * RULE_BASE_UNIT + ROW_RULE(row) < table->nr_rules,
+			     "rules are in the table");
 		}
 	}
 	must(next == table->nr_rows, "all rows are in pages");
 }
 
 /*
- * A rule has one base register. Where CFI uses two, which no compiler does, it depends on the order of the
- * instructions whose registers become odd: unknown, which is safe.
+ * A rule has one base register. Where CFI uses two, which no compiler does, it depends on the order
+ * of the instructions whose registers become odd: unknown, which is safe.
  */
 static inline bool same_but_for_odd(struct eh_rule a, struct eh_rule b)
 {
@@ -91,7 +99,8 @@ static inline void fuzz_cfi(const struct elf_file *file, struct eh_frame frame)
 
 			if (same_but_for_odd(rule, expected[i].rule))
 				continue;
-			fprintf(stderr, "at file offset %#llx: rows: ", (unsigned long long)expected[i].file_offset);
+			fprintf(stderr, "at file offset %#llx: rows: ",
+				(unsigned long long)expected[i].file_offset);
 			eh_rule_print(stderr, &expected[i].rule);
 			fprintf(stderr, ", table: ");
 			eh_rule_print(stderr, &rule);

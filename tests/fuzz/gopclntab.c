@@ -5,7 +5,7 @@
 #include "table/go_assembly.h"
 #include "table/machine.h"
 
-#define MAX_LINES 64	/* functions: each may have the longest list of values there is */
+#define MAX_LINES 64 /* functions: each may have the longest list of values there is */
 
 struct emitted {
 	uint64_t next, size;
@@ -29,10 +29,12 @@ static void look_at(const struct gopclntab *table, const struct go_function *f, 
 	uint64_t end = 0, from;
 
 	while (go_values_next(&v)) {
-		must(v.start == end && v.end > v.start && v.end <= f->size, "values follow each other");
+		must(v.start == end && v.end > v.start && v.end <= f->size,
+		     "values follow each other");
 		end = v.end;
 		if (machine_saves_fp(code, f->size, v.start, v.value, &from))
-			must(from >= v.start && from <= f->size, "a prologue ends behind its beginning");
+			must(from >= v.start && from <= f->size,
+			     "a prologue ends behind its beginning");
 	}
 	must(!go_assembly(table, f, go_special_of(f), code, curg, emit, &e), "there is memory");
 }
@@ -44,7 +46,8 @@ static void look_for_line(const struct gopclntab *table, const struct go_functio
 	unsigned line;
 
 	if (gopclntab_find(table, f->start, &found))
-		must(f->start - found.start < found.size, "the function that is found is around the address");
+		must(f->start - found.start < found.size,
+		     "the function that is found is around the address");
 	if (gopclntab_line(table, f, f->size / 2, &file, &line))
 		must(*file && line, "a line has a file and a number");
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A process that lies in all of a JVM's structures: 64 KiB of memory, which every address leads into, so
- * that wild pointers and circles are all there is. The fields lie where JDK 17 has them.
+ * A process that lies in all of a JVM's structures: 64 KiB of memory, which every address leads
+ * into, so that wild pointers and circles are all there is. The fields lie where JDK 17 has them.
  */
 #include "fuzz.h"
 #include "runtimes/hotspot/hotspot_method.h"
 #include "runtimes/hotspot/hotspot_work.h"
 
 #define IMAGE_BYTES 65536
-#define NR_PCS 8
+#define NR_PCS      8
 
 struct image {
 	const uint8_t *bytes;
@@ -53,7 +53,8 @@ static void check_name(const struct hotspot_name *name)
 	struct runtime_function functions[64];
 
 	for (uint32_t at = 0; at < 4096; at += 16) {
-		size_t nr = hotspot_names_of(name, (uint64_t)at << HOTSPOT_OFFSET_SHIFT, functions, 64);
+		size_t nr =
+			hotspot_names_of(name, (uint64_t)at << HOTSPOT_OFFSET_SHIFT, functions, 64);
 
 		for (size_t i = 0; i < nr; i++)
 			must(strlen(functions[i].name) < MAX_METHOD_NAME, "names are bounded");
@@ -76,7 +77,10 @@ static void begin(struct memory_reader *memory, struct image *image)
 	memory->arg = image;
 }
 
-/* Asks which methods lie where the image says, then for the names of those, and of one that does not lie there. */
+/*
+ * Asks which methods lie where the image says, then for the names of those, and of one that does
+ * not lie there.
+ */
 static void ask_for_methods(struct image *image, struct hotspot_answer *answer, size_t room)
 {
 	static struct memory_reader memory;
@@ -97,12 +101,14 @@ static void ask_for_methods(struct image *image, struct hotspot_answer *answer, 
 		q.methods[nr++].key = named->key;
 	}
 	must(at == got, "what is written is read");
-	q.methods[nr].key = (struct hotspot_method_key){ q.methods[0].key.address, q.methods[0].key.identity ^ 1 << 16 };
+	q.methods[nr].key = (struct hotspot_method_key){ q.methods[0].key.address,
+							 q.methods[0].key.identity ^ 1 << 16 };
 	q.nr_methods = nr + 1;
 	begin(&memory, image);
 	must(!hotspot_answer(&q, &memory, answer, room, &got), "methods are answered");
 	for (at = sizeof(*answer); (named = hotspot_named_next(answer, got, &at));) {
-		must(named->number < nr && named->name_bytes, "there is no name for what is another");
+		must(named->number < nr && named->name_bytes,
+		     "there is no name for what is another");
 		check_name((const struct hotspot_name *)(named + 1));
 	}
 	must(at == got, "what is written is read");

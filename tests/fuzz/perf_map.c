@@ -37,7 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		const char *name = jit_names_find(&once, addr, UINT64_MAX, &a);
 		const char *same = jit_names_find(&twice, addr, UINT64_MAX, &b);
 
-		must(name ? same && !strcmp(name, same) && a == b && a <= addr : !same, "found the same");
+		must(name ? same && !strcmp(name, same) && a == b && a <= addr : !same,
+		     "found the same");
 	}
 	jit_names_free(&once);
 	jit_names_free(&twice);

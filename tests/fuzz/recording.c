@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A recording of any bytes: it is read into a report that each format can be made of, or something is said to be wrong. */
+/*
+ * A recording of any bytes: it is read into a report that each format can be made of, or something
+ * is said to be wrong.
+ */
 #include <errno.h>
 #include <unistd.h>
 
@@ -8,11 +11,12 @@
 #include "report/stack_report.h"
 #include "wallprof/wall_recording.h"
 
-#define MAX_PERF 10000	/* samples, which .perf prints one by one */
+#define MAX_PERF 10000 /* samples, which .perf prints one by one */
 
 static void write_all(const struct recording *r)
 {
-	static const char *const endings[] = { ".txt", ".folded", ".jsonl", ".svg", ".html", ".pb.gz", ".json", ".perf" };
+	static const char *const endings[] = { ".txt",  ".folded", ".jsonl", ".svg",
+					       ".html", ".pb.gz",  ".json",  ".perf" };
 
 	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
 		char name[32] = "x";
@@ -21,8 +25,10 @@ static void write_all(const struct recording *r)
 		struct stack_writer writer = recording_writer(r, out);
 
 		must(format && out, "a format and a file");
-		if (format->write != stack_report_perf || r->measure.is_time || r->summary.sum.count < MAX_PERF)
-			must(!format->write(&writer, &r->summary, r->entries, r->nr), "it is written");
+		if (format->write != stack_report_perf || r->measure.is_time ||
+		    r->summary.sum.count < MAX_PERF)
+			must(!format->write(&writer, &r->summary, r->entries, r->nr),
+			     "it is written");
 		fclose(out);
 	}
 }
@@ -30,7 +36,8 @@ static void write_all(const struct recording *r)
 static int read_timeline(struct recording *r)
 {
 	int (*const reports[])(const struct wall *) = {
-		wall_text, wall_folded, wall_json, wall_html, wall_svg, wall_speedscope, wall_perfetto,
+		wall_text, wall_folded,     wall_json,     wall_html,
+		wall_svg,  wall_speedscope, wall_perfetto,
 	};
 	struct wall_recording *read;
 	struct wall wall = {};
@@ -52,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	int error;
 
 	if (!in)
-		return 0;	/* no byte at all */
+		return 0; /* no byte at all */
 	error = recording_open(&r, in);
 	if (!error && r.report && !strcmp(r.report, "stacks")) {
 		error = recording_read_stacks(&r);

@@ -18,7 +18,7 @@ static int replay(const char *directory, const char *name)
 		return 1;
 	size = fread(bytes, 1, sizeof(bytes), file);
 	fclose(file);
-	exact = malloc(size ? size : 1);	/* so that the sanitizer sees a read past its end */
+	exact = malloc(size ? size : 1); /* so that the sanitizer sees a read past its end */
 	memcpy(exact, bytes, size);
 	LLVMFuzzerTestOneInput(exact, size);
 	free(exact);

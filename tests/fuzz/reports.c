@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Stacks with any names, in every format: readers of the format find what was to be written, the sums are
- * the stacks', and no byte that a name has gets out as something else than text.
+ * Stacks with any names, in every format: readers of the format find what was to be written, the
+ * sums are the stacks', and no byte that a name has gets out as something else than text.
  */
 #include <ctype.h>
 #include <regex.h>
@@ -15,9 +15,9 @@
 #include "report/pprof.pb-c.h"
 #include "report/stack_report.h"
 
-#define NR_MODULES	4
-#define MAX_ENTRIES	32
-#define MAX_FRAMES	24
+#define NR_MODULES  4
+#define MAX_ENTRIES 32
+#define MAX_FRAMES  24
 
 /* ---- stacks of the input's bytes ---- */
 
@@ -69,8 +69,9 @@ static uint64_t take_frame(struct input *in)
 		return FRAME_ADDRESS | (b & 8 ? FRAME_CALL : 0) | 0x7f0000001000 | take(in);
 	case 2:
 		return FRAME_PYTHON | take(in);
-	default:	/* beyond NR_MODULES, there is none of that number */
-		return (uint64_t)(1 + (b >> 5) % (NR_MODULES + 1)) << FRAME_OFFSET_BITS | bits | (b & 7) << 8;
+	default: /* beyond NR_MODULES, there is none of that number */
+		return (uint64_t)(1 + (b >> 5) % (NR_MODULES + 1)) << FRAME_OFFSET_BITS | bits |
+		       (b & 7) << 8;
 	}
 }
 
@@ -91,7 +92,8 @@ static struct stack_frames *take_stack(struct input *in, bool kernel)
 static void take_entry(struct input *in, struct stacks *s)
 {
 	struct stack_entry *e = &s->entries[s->nr];
-	const struct stack_entry *waker = s->nr && take(in) % 4 == 1 ? &s->entries[s->nr - 1] : NULL;
+	const struct stack_entry *waker =
+		s->nr && take(in) % 4 == 1 ? &s->entries[s->nr - 1] : NULL;
 
 	e->user = take_stack(in, false);
 	e->kernel = take_stack(in, true);
@@ -116,8 +118,9 @@ static void take_stacks(struct input *in, struct stacks *s)
 	take_name(in, root_name, sizeof(root_name));
 	for (uint32_t id = 1; id <= NR_MODULES; id++) {
 		take_name(in, path, sizeof(path));
-		must(!modules_adopt(s->modules, id, &(struct mapped_file){ .path = path }, &key), "a module");
-		modules_get(s->modules, id)->symbols_tried = true;	/* its file is not looked for */
+		must(!modules_adopt(s->modules, id, &(struct mapped_file){ .path = path }, &key),
+		     "a module");
+		modules_get(s->modules, id)->symbols_tried = true; /* its file is not looked for */
 	}
 	while (s->nr < MAX_ENTRIES && in->at < in->end)
 		take_entry(in, s);
@@ -143,12 +146,20 @@ static struct written write_report(const struct stacks *s, stack_report *report,
 				   const struct measure *measure)
 {
 	struct stack_summary summary = {
-		.tool = "fuzz", .command_line = s->command_line, .measure = measure, .seconds = 1, .started_ns = 1,
+		.tool = "fuzz",
+		.command_line = s->command_line,
+		.measure = measure,
+		.seconds = 1,
+		.started_ns = 1,
 	};
 	int fd = memfd_create("report", MFD_CLOEXEC);
 	struct stack_writer writer = {
-		.out = fdopen(fd, "w+"), .names = { .modules = s->modules }, .delimiter = s->nr & 1, .annotate = s->nr & 2,
-		.traced = measure->is_time, .root = s->nr & 4 ? root_of : NULL,
+		.out = fdopen(fd, "w+"),
+		.names = { .modules = s->modules },
+		.delimiter = s->nr & 1,
+		.annotate = s->nr & 2,
+		.traced = measure->is_time,
+		.root = s->nr & 4 ? root_of : NULL,
 	};
 	struct written written;
 
@@ -176,7 +187,7 @@ static void must_be_text(const struct written *w)
 
 static uint64_t in_unit(const struct measure *measure, uint64_t count)
 {
-	return measure->is_time ? count * 1000 : count;	/* microseconds */
+	return measure->is_time ? count * 1000 : count; /* microseconds */
 }
 
 static void check_folded(const struct stacks *s, const struct measure *measure)
@@ -188,7 +199,8 @@ static void check_folded(const struct stacks *s, const struct measure *measure)
 
 	must_be_text(&w);
 	w.text[w.bytes] = '\n';
-	must(!flame_tree_init(&tree) && in && !folded_read(in, &tree, FLAME_NOW, 1, &count), "it is read");
+	must(!flame_tree_init(&tree) && in && !folded_read(in, &tree, FLAME_NOW, 1, &count),
+	     "it is read");
 	must(!count.bad_lines && count.value == in_unit(measure, s->sum), "folded: the same sum");
 	flame_tree_free(&tree);
 	fclose(in);
@@ -229,7 +241,8 @@ static void check_speedscope(const struct stacks *s, const struct measure *measu
 
 	must_be_text(&w);
 	must(object && json_object_object_get_ex(object, "profiles", &profiles) &&
-		     json_object_object_get_ex(json_object_array_get_idx(profiles, 0), "weights", &weights),
+		     json_object_object_get_ex(json_object_array_get_idx(profiles, 0), "weights",
+					       &weights),
 	     "speedscope's JSON");
 	for (size_t i = 0; i < json_object_array_length(weights); i++)
 		sum += json_object_get_uint64(json_object_array_get_idx(weights, i));
@@ -238,16 +251,20 @@ static void check_speedscope(const struct stacks *s, const struct measure *measu
 	free(w.text);
 }
 
-/* each sample's first line begins with the thread's name, each frame's with a tab, "ADDRESS NAME (MODULE)" */
+/*
+ * each sample's first line begins with the thread's name, each frame's with a tab, "ADDRESS NAME
+ * (MODULE)"
+ */
 static void check_perf(const struct stacks *s, const struct measure *measure)
 {
-	static regex_t head;	/* stackcollapse-perf.pl's */
+	static regex_t head; /* stackcollapse-perf.pl's */
 	struct written w = write_report(s, stack_report_perf, measure);
 	uint64_t samples = 0;
 
 	must_be_text(&w);
 	must(head.re_nsub ||
-		     !regcomp(&head, "^([^[:space:]].+)[[:space:]]+[0-9]+/*[0-9]*[[:space:]]+", REG_EXTENDED),
+		     !regcomp(&head, "^([^[:space:]].+)[[:space:]]+[0-9]+/*[0-9]*[[:space:]]+",
+			      REG_EXTENDED),
 	     "a pattern");
 	for (char *line, *rest = w.text; (line = strsep(&rest, "\n"));) {
 		size_t length = strlen(line);
@@ -255,11 +272,13 @@ static void check_perf(const struct stacks *s, const struct measure *measure)
 		if (!length)
 			continue;
 		if (*line != '\t') {
-			must(*line != '#' && line[length - 1] == ':' && !regexec(&head, line, 0, NULL, 0),
+			must(*line != '#' && line[length - 1] == ':' &&
+				     !regexec(&head, line, 0, NULL, 0),
 			     "a sample's first line");
 			samples++;
 		} else {
-			must(isxdigit((unsigned char)line[strspn(line, "\t ")]) && line[length - 1] == ')' && strstr(line, " ("),
+			must(isxdigit((unsigned char)line[strspn(line, "\t ")]) &&
+				     line[length - 1] == ')' && strstr(line, " ("),
 			     "a frame");
 		}
 	}
@@ -279,11 +298,13 @@ static size_t count_of(const char *text, const char *part)
 static void check_page(const struct stacks *s, const struct measure *measure, stack_report *report)
 {
 	struct stacks none = { .modules = s->modules };
-	struct written w = write_report(s, report, measure), plain = write_report(&none, report, measure);
+	struct written w = write_report(s, report, measure),
+		       plain = write_report(&none, report, measure);
 
 	must_be_text(&w);
 	must(count_of(w.text, "<script") == count_of(plain.text, "<script") &&
-	     count_of(w.text, "</script") == count_of(plain.text, "</script"), "no other scripts");
+		     count_of(w.text, "</script") == count_of(plain.text, "</script"),
+	     "no other scripts");
 	free(plain.text);
 	free(w.text);
 }
@@ -291,7 +312,10 @@ static void check_page(const struct stacks *s, const struct measure *measure, st
 static uint8_t *unpacked_gzip(const struct written *w, size_t *bytes)
 {
 	uint8_t *all = malloc(8 << 20);
-	z_stream z = { .next_in = (uint8_t *)w->text, .avail_in = w->bytes, .next_out = all, .avail_out = 8 << 20 };
+	z_stream z = { .next_in = (uint8_t *)w->text,
+		       .avail_in = w->bytes,
+		       .next_out = all,
+		       .avail_out = 8 << 20 };
 
 	must(inflateInit2(&z, 31) == Z_OK && inflate(&z, Z_FINISH) == Z_STREAM_END, "gzip");
 	*bytes = z.total_out;
@@ -302,14 +326,20 @@ static uint8_t *unpacked_gzip(const struct written *w, size_t *bytes)
 static void check_locations(const Pprof__Profile *p)
 {
 	for (size_t i = 0; i < p->n_location; i++) {
-		must(p->location[i]->id == i + 1 && p->location[i]->mapping_id <= p->n_mapping, "a location");
+		must(p->location[i]->id == i + 1 && p->location[i]->mapping_id <= p->n_mapping,
+		     "a location");
 		for (size_t k = 0; k < p->location[i]->n_line; k++)
-			must(p->location[i]->line[k]->function_id - 1 < p->n_function, "its function");
+			must(p->location[i]->line[k]->function_id - 1 < p->n_function,
+			     "its function");
 	}
 	for (size_t i = 0; i < p->n_function; i++)
-		must(p->function[i]->id == i + 1 && (size_t)p->function[i]->name < p->n_string_table, "a function");
+		must(p->function[i]->id == i + 1 &&
+			     (size_t)p->function[i]->name < p->n_string_table,
+		     "a function");
 	for (size_t i = 0; i < p->n_mapping; i++)
-		must(p->mapping[i]->id == i + 1 && p->mapping[i]->memory_start < p->mapping[i]->memory_limit, "a mapping");
+		must(p->mapping[i]->id == i + 1 &&
+			     p->mapping[i]->memory_start < p->mapping[i]->memory_limit,
+		     "a mapping");
 }
 
 static void check_pprof(const struct stacks *s, const struct measure *measure)
@@ -322,13 +352,15 @@ static void check_pprof(const struct stacks *s, const struct measure *measure)
 
 	must(p && p->n_sample == s->nr && p->n_string_table && !*p->string_table[0], "a profile");
 	for (size_t i = 0; i < p->n_string_table; i++)
-		must(!u8_check((uint8_t *)p->string_table[i], strlen(p->string_table[i])), "strings in UTF-8");
+		must(!u8_check((uint8_t *)p->string_table[i], strlen(p->string_table[i])),
+		     "strings in UTF-8");
 	check_locations(p);
 	for (size_t i = 0; i < p->n_sample; i++) {
 		sum += p->sample[i]->value[0];
 		time += p->sample[i]->value[1];
 		for (size_t k = 0; k < p->sample[i]->n_location_id; k++)
-			must(p->sample[i]->location_id[k] - 1 < p->n_location, "a sample's location");
+			must(p->sample[i]->location_id[k] - 1 < p->n_location,
+			     "a sample's location");
 	}
 	must(sum == s->sum && time == s->sum * 1000000, "pprof: the same sums");
 	pprof__profile__free_unpacked(p, NULL);
@@ -338,7 +370,9 @@ static void check_pprof(const struct stacks *s, const struct measure *measure)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	static const struct measure sampled = { .value = measure_count, .value_ns = 1000000, .counted = "samples" };
+	static const struct measure sampled = { .value = measure_count,
+						.value_ns = 1000000,
+						.counted = "samples" };
 	const struct measure *measures[] = { &sampled, &off_cpu_measures[OFF_CPU_BLOCKED] };
 	struct input in = { bytes, bytes + size };
 	struct stacks stacks = {};
@@ -352,7 +386,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		check_perf(&stacks, measures[i]);
 		check_pprof(&stacks, measures[i]);
 	}
-	if (size % 8 == 0) {	/* pages are large, and take most of the time */
+	if (size % 8 == 0) { /* pages are large, and take most of the time */
 		check_page(&stacks, measures[0], stack_report_svg);
 		check_page(&stacks, measures[1], stack_report_html);
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Replies of a child that hostile DWARF has taken over: what is taken of them are strings that end, and it
- * is kept.
+ * Replies of a child that hostile DWARF has taken over: what is taken of them are strings that end,
+ * and it is kept.
  */
 #include "fuzz.h"
 #include "dwarf/source_places.h"
@@ -37,7 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	for (size_t i = 0; i < nr; i++)
 		length += length_of(&found[i]);
 	must(length <= 2 * size, "no more than the reply holds");
-	must(source_places_find(places, 1, no_file, NULL, &again) == nr && again == found, "it is known then");
+	must(source_places_find(places, 1, no_file, NULL, &again) == nr && again == found,
+	     "it is known then");
 	source_places_free(places);
 	return 0;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Two files: what is named, and what lies where its .gnu_debuglink may look for it. The first two bytes
- * divide the input. Every look-up gives a start that is not behind the byte, and is the same again.
+ * Two files: what is named, and what lies where its .gnu_debuglink may look for it. The first two
+ * bytes divide the input. Every look-up gives a start that is not behind the byte, and is the same
+ * again.
  */
 #include <fcntl.h>
 #include <unistd.h>
@@ -44,9 +45,12 @@ static void look_up(struct symbols *symbols, size_t size)
 
 		if (!symbols_find(symbols, offset, &first))
 			continue;
-		must(first.function_vaddr <= first.vaddr && first.offset == first.vaddr - first.function_vaddr, "a start");
+		must(first.function_vaddr <= first.vaddr &&
+			     first.offset == first.vaddr - first.function_vaddr,
+		     "a start");
 		must(!first.name || *first.name, "a name is not empty");
-		must(symbols_find(symbols, offset, &again) && again.function_vaddr == first.function_vaddr,
+		must(symbols_find(symbols, offset, &again) &&
+			     again.function_vaddr == first.function_vaddr,
 		     "the same again");
 	}
 	must(symbols_bytes(symbols) < 64 << 20, "within its memory");
@@ -66,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	options.max_bytes = 32 << 20;
 	options.no_demangle = true;
 	write_debug_file(bytes + 2 + first, size - 2 - first);
-	copy = malloc(first);	/* libelf may write to it */
+	copy = malloc(first); /* libelf may write to it */
 	memcpy(copy, bytes + 2, first);
 	if (!elf_file_open_memory(&file, copy, first)) {
 		if (!symbols_read(&symbols, &file, &options)) {

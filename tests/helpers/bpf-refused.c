@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * bpf-refused OBJECT [PROGRAM | ERROR]: what a user is told when the kernel refuses to load the object's
- * PROGRAM too, or when loading ends with that negative number.
+ * bpf-refused OBJECT [PROGRAM | ERROR]: what a user is told when the kernel refuses to load the
+ * object's PROGRAM too, or when loading ends with that negative number.
  */
 #include <bpf/libbpf.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * code-against-cfi [-v] FILE...: works rules out from the code of .text as if it had no CFI, and compares each
- * instruction's CFA with what the compiler's CFI says, and where the return address is. Prints for each file: instructions,
- * share with a rule, how many differ; -v: and where.
+ * code-against-cfi [-v] FILE...: works rules out from the code of .text as if it had no CFI, and
+ * compares each instruction's CFA with what the compiler's CFI says, and where the return address
+ * is. Prints for each file: instructions, share with a rule, how many differ; -v: and where.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,19 +24,26 @@ struct comparison {
 	bool verbose;
 };
 
-/* of the return address: in bytes from the CFA's register, if that is also what the place is counted from */
+/*
+ * of the return address: in bytes from the CFA's register, if that is also what the place is
+ * counted from
+ */
 static int place_of(const struct eh_rule *rule)
 {
 	int saved = rule->saved[SAVED_RA];
 	bool by_base = rule->from_base >> SAVED_RA & 1;
 
-	return saved == SAVED_SAME || (by_base && rule->base_reg != rule->cfa_reg) ? SAVED_SAME : 8 * saved + (by_base ? 0 : rule->cfa_offset);
+	return saved == SAVED_SAME || (by_base && rule->base_reg != rule->cfa_reg)
+		       ? SAVED_SAME
+		       : 8 * saved + (by_base ? 0 : rule->cfa_offset);
 }
 
-static void say(const struct comparison *c, size_t at, const struct eh_rule *rule, const struct eh_rule *cfi)
+static void say(const struct comparison *c, size_t at, const struct eh_rule *rule,
+		const struct eh_rule *cfi)
 {
-	printf("%#llx: CFA %d + %d, return address %d; by CFI %d + %d, %d\n", (unsigned long long)(c->code.vaddr + at),
-	       rule->cfa_reg, rule->cfa_offset, rule->saved[SAVED_RA], cfi->cfa_reg, cfi->cfa_offset, cfi->saved[SAVED_RA]);
+	printf("%#llx: CFA %d + %d, return address %d; by CFI %d + %d, %d\n",
+	       (unsigned long long)(c->code.vaddr + at), rule->cfa_reg, rule->cfa_offset,
+	       rule->saved[SAVED_RA], cfi->cfa_reg, cfi->cfa_offset, cfi->saved[SAVED_RA]);
 }
 
 static void compare(void *arg, size_t at, const struct eh_rule *rule)
@@ -46,7 +53,8 @@ static void compare(void *arg, size_t at, const struct eh_rule *rule)
 	bool wrong;
 
 	/* whatever it says of padding is right */
-	if (cfi.kind != RULE_REG || cfi.saved[SAVED_RA] == SAVED_LOST || c->code.insns[code_insn_at(&c->code, at)].padding)
+	if (cfi.kind != RULE_REG || cfi.saved[SAVED_RA] == SAVED_LOST ||
+	    c->code.insns[code_insn_at(&c->code, at)].padding)
 		return;
 	c->nr++;
 	if (rule->kind == RULE_NONE)
@@ -54,8 +62,9 @@ static void compare(void *arg, size_t at, const struct eh_rule *rule)
 	c->nr_known++;
 	/* where a frame pointer and the stack pointer both tell, either may */
 	wrong = rule->kind == RULE_REG && rule->cfa_reg == cfi.cfa_reg &&
-		(rule->cfa_offset != cfi.cfa_offset || (place_of(rule) != SAVED_SAME && place_of(&cfi) != SAVED_SAME &&
-							place_of(rule) != place_of(&cfi)));
+		(rule->cfa_offset != cfi.cfa_offset ||
+		 (place_of(rule) != SAVED_SAME && place_of(&cfi) != SAVED_SAME &&
+		  place_of(rule) != place_of(&cfi)));
 	c->nr_wrong += wrong;
 	if (wrong && c->verbose)
 		say(c, at, rule, &cfi);
@@ -77,10 +86,14 @@ int main(int argc, char **argv)
 		    !elf_file_offset_of(&file, text.vaddr, &c.file_offset))
 			return 1;
 		c.table = &table;
-		c.code = (struct code){ .bytes = text.bytes, .size = text.size, .vaddr = text.vaddr };
-		if (machine_decode(&c.code) || code_rules(text.bytes, text.size, text.vaddr, compare, &c))
+		c.code = (struct code){ .bytes = text.bytes,
+					.size = text.size,
+					.vaddr = text.vaddr };
+		if (machine_decode(&c.code) ||
+		    code_rules(text.bytes, text.size, text.vaddr, compare, &c))
 			return 1;
-		printf("%s %zu %.2f %zu\n", argv[i], c.nr, c.nr ? 100.0 * c.nr_known / c.nr : 0, c.nr_wrong);
+		printf("%s %zu %.2f %zu\n", argv[i], c.nr, c.nr ? 100.0 * c.nr_known / c.nr : 0,
+		       c.nr_wrong);
 		free(c.code.insns);
 		unwind_table_free(&table);
 		elf_file_close(&file);

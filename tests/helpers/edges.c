@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * edges [-v] FILE...: could each recorded caller have called its callee? Reads the JSON lines of cpuprof
- * and offcputime and decodes the files that they name, by their sections and symbols: none of our tables
- * and rules has a part in it.
+ * edges [-v] FILE...: could each recorded caller have called its callee? Reads the JSON lines of
+ * cpuprof and offcputime and decodes the files that they name, by their sections and symbols: none
+ * of our tables and rules has a part in it.
  *
- * An edge is a return address and the pc of the frame above it. It is right if a call instruction ends at
- * the return address and, where that call is direct, the callee's pc can be reached from its target:
- * through instructions, calls that return, jumps (so tail calls are followed) and GOT slots, whose
- * relocation names the function. An indirect call can go anywhere; so can an indirect jump between the
- * target and the callee, and such edges are counted apart.
+ * An edge is a return address and the pc of the frame above it. It is right if a call instruction
+ * ends at the return address and, where that call is direct, the callee's pc can be reached from
+ * its target: through instructions, calls that return, jumps (so tail calls are followed) and GOT
+ * slots, whose relocation names the function. An indirect call can go anywhere; so can an indirect
+ * jump between the target and the callee, and such edges are counted apart.
  *
- * Prints each wrong edge, by samples, with -v also those that are merely possible. Exit status 1: something
- * was wrong.
+ * Prints each wrong edge, by samples, with -v also those that are merely possible. Exit status 1:
+ * something was wrong.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -43,18 +43,18 @@ struct slot {
 
 struct file {
 	char *path;
-	const uint8_t *bytes;		/* NULL: not an ELF file that is there */
+	const uint8_t *bytes; /* NULL: not an ELF file that is there */
 	size_t size;
 	GElf_Phdr loads[16];
 	size_t nr_loads;
 	bool has_code;
-	struct symbol *symbols;		/* functions, by vaddr */
+	struct symbol *symbols; /* functions, by vaddr */
 	size_t nr_symbols;
-	uint64_t *starts;		/* of functions, by symbols and FDEs */
+	uint64_t *starts; /* of functions, by symbols and FDEs */
 	size_t nr_starts;
-	struct slot *slots;		/* of the GOT, by vaddr */
+	struct slot *slots; /* of the GOT, by vaddr */
 	size_t nr_slots;
-	char build_id[64];		/* in hex, "" without */
+	char build_id[64]; /* in hex, "" without */
 	UT_hash_handle hh;
 };
 
@@ -73,11 +73,13 @@ static int by_vaddr(const void *l, const void *r)
 	return by_u64(&((const struct symbol *)l)->vaddr, &((const struct symbol *)r)->vaddr);
 }
 
-#define APPEND(array, nr, ...) do { \
-	if (((nr) & ((nr) - 1)) == 0 && !((array) = realloc((array), ((nr) ? (nr) * 2 : 1) * sizeof(*(array))))) \
-		exit(2); \
-	(array)[(nr)++] = __VA_ARGS__; \
-} while (0)
+#define APPEND(array, nr, ...)                                                             \
+	do {                                                                               \
+		if (((nr) & ((nr)-1)) == 0 &&                                              \
+		    !((array) = realloc((array), ((nr) ? (nr)*2 : 1) * sizeof(*(array))))) \
+			exit(2);                                                           \
+		(array)[(nr)++] = __VA_ARGS__;                                             \
+	} while (0)
 
 /* what the file has at vaddr, NULL: nothing */
 static const uint8_t *bytes_at(const struct file *f, uint64_t vaddr, bool code, size_t *left)
@@ -120,8 +122,9 @@ static void add_symbols(struct file *f, Elf *elf, Elf_Scn *section, const GElf_S
 		if (!s.st_value || s.st_shndx == SHN_UNDEF ||
 		    (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE))
 			continue;
-		APPEND(f->symbols, f->nr_symbols, (struct symbol){ name ? name : "", s.st_value, type == STT_GNU_IFUNC,
-								   header->sh_type == SHT_DYNSYM });
+		APPEND(f->symbols, f->nr_symbols,
+		       (struct symbol){ name ? name : "", s.st_value, type == STT_GNU_IFUNC,
+					header->sh_type == SHT_DYNSYM });
 		if (type != STT_NOTYPE)
 			APPEND(f->starts, f->nr_starts, s.st_value);
 	}
@@ -140,13 +143,16 @@ static void add_slots(struct file *f, Elf *elf, Elf_Scn *section, const GElf_Shd
 	for (size_t i = 0; data && gelf_getrela(data, i, &r); i++) {
 		struct slot slot = { r.r_offset, GELF_R_TYPE(r.r_info), NULL };
 
-		if (symbols && GELF_R_SYM(r.r_info) && gelf_getsym(symbols, GELF_R_SYM(r.r_info), &s))
+		if (symbols && GELF_R_SYM(r.r_info) &&
+		    gelf_getsym(symbols, GELF_R_SYM(r.r_info), &s))
 			slot.name = elf_strptr(elf, symtab.sh_link, s.st_name);
 		APPEND(f->slots, f->nr_slots, slot);
 	}
 }
 
-/* the sorted table of .eh_frame_hdr, as linkers write it: pairs of 4 bytes relative to the section */
+/*
+ * the sorted table of .eh_frame_hdr, as linkers write it: pairs of 4 bytes relative to the section
+ */
 static void add_fdes(struct file *f, Elf_Scn *section, const GElf_Shdr *header)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
@@ -170,7 +176,8 @@ static void read_build_id(struct file *f, Elf_Scn *section)
 	size_t name, description;
 	GElf_Nhdr note;
 
-	if (!data || !gelf_getnote(data, 0, &note, &name, &description) || note.n_type != NT_GNU_BUILD_ID)
+	if (!data || !gelf_getnote(data, 0, &note, &name, &description) ||
+	    note.n_type != NT_GNU_BUILD_ID)
 		return;
 	for (size_t i = 0; i < note.n_descsz && 2 * i + 2 < sizeof(f->build_id); i++)
 		snprintf(f->build_id + 2 * i, 3, "%02x", ((uint8_t *)data->d_buf)[description + i]);
@@ -214,7 +221,8 @@ static void read_debug_file(struct file *f, const char *build_id)
 
 	if (!build_id || strlen(build_id) < 3)
 		return;
-	snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%.2s/%s.debug", build_id, build_id + 2);
+	snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%.2s/%s.debug", build_id,
+		 build_id + 2);
 	elf = open_elf(path, &fd);
 	if (elf)
 		read_sections(f, elf);
@@ -299,7 +307,8 @@ static const char *symbol_of(const struct file *f, uint64_t vaddr)
 
 static const struct slot *slot_at(const struct file *f, uint64_t vaddr)
 {
-	return f->nr_slots ? bsearch(&vaddr, f->slots, f->nr_slots, sizeof(*f->slots), by_u64) : NULL;
+	return f->nr_slots ? bsearch(&vaddr, f->slots, f->nr_slots, sizeof(*f->slots), by_u64)
+			   : NULL;
 }
 
 /* ---- instructions ---- */
@@ -307,8 +316,8 @@ static const struct slot *slot_at(const struct file *f, uint64_t vaddr)
 struct insn {
 	ZydisDecodedInstruction d;
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-	bool direct;		/* a call or jump to target */
-	bool through_slot;	/* a call or jump to what lies at target */
+	bool direct;       /* a call or jump to target */
+	bool through_slot; /* a call or jump to what lies at target */
 	uint64_t target;
 };
 
@@ -318,18 +327,20 @@ static bool decode(const struct file *f, uint64_t vaddr, struct insn *insn)
 	const uint8_t *bytes = bytes_at(f, vaddr, true, &left);
 	const ZydisDecodedOperand *o = insn->operands;
 
-	if (!bytes || !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, left, &insn->d, insn->operands)))
+	if (!bytes ||
+	    !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, left, &insn->d, insn->operands)))
 		return false;
 	insn->direct = o->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && o->imm.is_relative;
-	insn->through_slot = o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.base == ZYDIS_REGISTER_RIP;
+	insn->through_slot =
+		o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.base == ZYDIS_REGISTER_RIP;
 	if (insn->direct || insn->through_slot)
 		ZydisCalcAbsoluteAddress(&insn->d, o, vaddr, &insn->target);
 	return true;
 }
 
 /*
- * The call that ends at vaddr. Instructions cannot be read backwards: a direct call is preferred where
- * bytes before it could be read as both, and a long one to a short one.
+ * The call that ends at vaddr. Instructions cannot be read backwards: a direct call is preferred
+ * where bytes before it could be read as both, and a long one to a short one.
  */
 static bool call_before(const struct file *f, uint64_t vaddr, struct insn *call)
 {
@@ -337,7 +348,8 @@ static bool call_before(const struct file *f, uint64_t vaddr, struct insn *call)
 	bool found = false;
 
 	for (unsigned length = 2; length <= 9; length++) {
-		if (!decode(f, vaddr - length, &insn) || insn.d.length != length || insn.d.mnemonic != ZYDIS_MNEMONIC_CALL)
+		if (!decode(f, vaddr - length, &insn) || insn.d.length != length ||
+		    insn.d.mnemonic != ZYDIS_MNEMONIC_CALL)
 			continue;
 		if (!found || insn.direct >= call->direct)
 			*call = insn;
@@ -365,12 +377,16 @@ static bool is_signal_return(const struct file *f, uint64_t vaddr)
 /* within that: at the second instruction, or in the system call */
 static bool is_in_signal_return(const struct file *f, uint64_t vaddr)
 {
-	return is_signal_return(f, vaddr) || is_signal_return(f, vaddr - 7) || is_signal_return(f, vaddr - 9);
+	return is_signal_return(f, vaddr) || is_signal_return(f, vaddr - 7) ||
+	       is_signal_return(f, vaddr - 9);
 }
 
 #define ASYNC_PREEMPT_BYTES 1024
 
-/* Go's asyncPreempt, also without its symbol: push %rbp; mov %rsp, %rbp; pushf; a frame for all registers */
+/*
+ * Go's asyncPreempt, also without its symbol: push %rbp; mov %rsp, %rbp; pushf; a frame for all
+ * registers
+ */
 static bool is_in_async_preempt(const struct file *f, uint64_t vaddr)
 {
 	static const uint8_t beginning[] = { 0x55, 0x48, 0x89, 0xe5, 0x9c, 0x48, 0x81, 0xec };
@@ -379,7 +395,7 @@ static bool is_in_async_preempt(const struct file *f, uint64_t vaddr)
 		if (is_code_at(f, at, beginning, sizeof(beginning)))
 			return true;
 		if (at < vaddr && is_code_at(f, at, (const uint8_t[]){ 0xcc, 0xcc }, 2))
-			return false;	/* between functions */
+			return false; /* between functions */
 	}
 	return false;
 }
@@ -393,7 +409,7 @@ struct place {
 
 struct callee {
 	struct place at;
-	bool called_on;		/* at is a return address: the call before it must be reached */
+	bool called_on; /* at is a return address: the call before it must be reached */
 };
 
 struct seen {
@@ -405,7 +421,7 @@ struct search {
 	struct callee callee;
 	struct place *queue;
 	size_t nr, next;
-	bool anywhere;		/* it comes by an indirect jump, or by a name that no file defines */
+	bool anywhere; /* it comes by an indirect jump, or by a name that no file defines */
 	bool found;
 	struct seen *seen;
 };
@@ -469,8 +485,12 @@ static void follow_slot(struct search *s, struct file *file, uint64_t vaddr)
 	const struct slot *slot = slot_at(file, vaddr);
 	const char *base = strrchr(s->callee.at.file->path, '/');
 
-	/* a lazy call is bound by ld.so, and the program calls itself through slots that need no name */
-	if (!slot || !slot->name || (slot->type != R_X86_64_JUMP_SLOT && slot->type != R_X86_64_GLOB_DAT))
+	/*
+	 * a lazy call is bound by ld.so, and the program calls itself through slots that need no
+	 * name
+	 */
+	if (!slot || !slot->name ||
+	    (slot->type != R_X86_64_JUMP_SLOT && slot->type != R_X86_64_GLOB_DAT))
 		s->anywhere = true;
 	else if (slot->type == R_X86_64_JUMP_SLOT && base && strncmp(base, "/ld-", 4) == 0)
 		s->found = true;
@@ -490,7 +510,8 @@ static void search_from(struct search *s, struct place place)
 		return;
 	if (place.file == c->at.file) {
 		if (c->called_on)
-			s->found |= insn.d.mnemonic == ZYDIS_MNEMONIC_CALL && place.vaddr + insn.d.length == c->at.vaddr;
+			s->found |= insn.d.mnemonic == ZYDIS_MNEMONIC_CALL &&
+				    place.vaddr + insn.d.length == c->at.vaddr;
 		else
 			s->found |= place.vaddr == c->at.vaddr;
 	}
@@ -522,8 +543,16 @@ static void search_from(struct search *s, struct place place)
 }
 
 enum verdict {
-	DIRECT, BY_JUMPS, BY_SLOT, BY_NAME_UNKNOWN, INDIRECT, PLANTED, SIGNAL, UNCHECKED,
-	NO_CALL, UNREACHABLE,	/* from here on: wrong */
+	DIRECT,
+	BY_JUMPS,
+	BY_SLOT,
+	BY_NAME_UNKNOWN,
+	INDIRECT,
+	PLANTED,
+	SIGNAL,
+	UNCHECKED,
+	NO_CALL,
+	UNREACHABLE, /* from here on: wrong */
 	NR_VERDICTS
 };
 
@@ -626,7 +655,8 @@ static struct place place_of(struct json_object *frame)
 	    !json_object_object_get_ex(frame, "file_offset", &offset))
 		return place;
 	json_object_object_get_ex(frame, "build_id", &build_id);
-	place.file = read_file(json_object_get_string(module), build_id ? json_object_get_string(build_id) : NULL);
+	place.file = read_file(json_object_get_string(module),
+			       build_id ? json_object_get_string(build_id) : NULL);
 	/* another mount namespace's, or replaced since */
 	if (build_id && place.file->build_id[0] &&
 	    strcmp(json_object_get_string(build_id), place.file->build_id) != 0)
@@ -657,8 +687,8 @@ static void add_edge(struct place caller, struct place callee, bool called_on, u
 static unsigned long nr_frames;
 
 /*
- * from here on, the caller is what a signal interrupted: in a restorer, or in what Go's handler makes it
- * seem to have called
+ * from here on, the caller is what a signal interrupted: in a restorer, or in what Go's handler
+ * makes it seem to have called
  */
 static bool is_trampoline(const struct place *p)
 {
@@ -740,7 +770,8 @@ int main(int argc, char **argv)
 	unsigned long nr[NR_VERDICTS] = {}, frames[NR_VERDICTS] = {};
 
 	if (argc < 2 + verbose || elf_version(EV_CURRENT) == EV_NONE ||
-	    !ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
+	    !ZYAN_SUCCESS(
+		    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
 		return 2;
 	for (int i = 1 + verbose; i < argc; i++) {
 		if (read_stacks(argv[i])) {
@@ -760,6 +791,7 @@ int main(int argc, char **argv)
 	for (int v = 0; v < NR_VERDICTS; v++)
 		if (nr[v] && v < NO_CALL)
 			printf(" %s %lu (%lu),", verdict_names[v], nr[v], frames[v]);
-	printf(" wrong %lu (%lu)\n", nr[NO_CALL] + nr[UNREACHABLE], frames[NO_CALL] + frames[UNREACHABLE]);
+	printf(" wrong %lu (%lu)\n", nr[NO_CALL] + nr[UNREACHABLE],
+	       frames[NO_CALL] + frames[UNREACHABLE]);
 	return nr[NO_CALL] + nr[UNREACHABLE] > 0;
 }

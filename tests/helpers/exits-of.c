@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * exits-of FILE PATTERN: for each function of the file whose name matches, a line: NAME VADDR, then "-" where not
- * all of its exits are known, else "stack" or "exits" (may a return probe be set?) and the vaddrs at which it returns.
+ * exits-of FILE PATTERN: for each function of the file whose name matches, a line: NAME VADDR, then
+ * "-" where not all of its exits are known, else "stack" or "exits" (may a return probe be set?)
+ * and the vaddrs at which it returns.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -19,7 +20,8 @@ int main(int argc, char **argv)
 	struct elf_file file;
 
 	options.path = argv[1];
-	if (fd < 0 || elf_file_open(&file, fd) || functions_find(&functions, &file, &options, argv[2]))
+	if (fd < 0 || elf_file_open(&file, fd) ||
+	    functions_find(&functions, &file, &options, argv[2]))
 		return 1;
 	bounds = code_bounds_read(&file);
 	if (!bounds)
@@ -29,7 +31,8 @@ int main(int argc, char **argv)
 		uint64_t vaddr;
 
 		printf("%s 0x%" PRIx64, functions.functions[i].name, functions.functions[i].vaddr);
-		if (function_exits_find(&exits, bounds, functions.functions[i].vaddr, functions.functions[i].bytes))
+		if (function_exits_find(&exits, bounds, functions.functions[i].vaddr,
+					functions.functions[i].bytes))
 			printf(" -");
 		else
 			printf(" %s", exits.returns_by_stack ? "stack" : "exits");

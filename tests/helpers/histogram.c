@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * histogram nsecs|usecs|msecs: prints the histogram of the numbers, in nanoseconds, on standard input.
+ * histogram nsecs|usecs|msecs: prints the histogram of the numbers, in nanoseconds, on standard
+ * input.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -9,7 +10,8 @@
 
 int main(int argc, char **argv)
 {
-	const struct histogram_unit *units[] = { &histogram_nsecs, &histogram_usecs, &histogram_msecs };
+	const struct histogram_unit *units[] = { &histogram_nsecs, &histogram_usecs,
+						 &histogram_msecs };
 	static struct histogram h;
 	uint64_t value;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * jit-name-of PID: sees the process, waits for a line on stdin (by which time the process may be gone),
- * then prints "ADDRESS START NAME" for each hexadecimal address that follows: "ADDRESS - WHY" for those
- * without a name.
+ * jit-name-of PID: sees the process, waits for a line on stdin (by which time the process may be
+ * gone), then prints "ADDRESS START NAME" for each hexadecimal address that follows: "ADDRESS -
+ * WHY" for those without a name.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -38,7 +38,8 @@ int main(int argc, char **argv)
 	if (!fgets(line, sizeof(line), stdin) || update(processes, pid))
 		return 1;
 	while (scanf("%" SCNx64, &addr) == 1) {
-		enum jit_found found = jit_processes_find(processes, pid, addr, UINT64_MAX, &name, &start);
+		enum jit_found found =
+			jit_processes_find(processes, pid, addr, UINT64_MAX, &name, &start);
 
 		if (found == JIT_FOUND)
 			printf("%" PRIx64 " %" PRIx64 " %s\n", addr, start, name);

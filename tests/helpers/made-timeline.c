@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * made-timeline PERIODS THREADS DIRECTORY FORMAT...: a timeline of threads that hand a token round, each
- * woken by the one before, half of them on each of two CPUs; as DIRECTORY/made.FORMAT, of html, json,
- * jsonl, pftrace, folded, txt. Their names are hostile.
+ * made-timeline PERIODS THREADS DIRECTORY FORMAT...: a timeline of threads that hand a token round,
+ * each woken by the one before, half of them on each of two CPUs; as DIRECTORY/made.FORMAT, of
+ * html, json, jsonl, pftrace, folded, txt. Their names are hostile.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -12,9 +12,9 @@
 #include "wallprof/wall.h"
 #include "wallprof/wallprof_abi.h"
 
-#define MAX_THREADS	64
-#define START_NS	5000000000000ULL
-#define NAME		"a<b>&\"'\033[2J"
+#define MAX_THREADS 64
+#define START_NS    5000000000000ULL
+#define NAME        "a<b>&\"'\033[2J"
 
 static struct stack_entry entries[2 * MAX_THREADS];
 static const struct stack_entry *keys[2 * MAX_THREADS];
@@ -38,7 +38,8 @@ static void make_keys(int nr)
 			frames->frames[f] = 0xffffffff81000000ULL + 16 * (f ? f : i + 16);
 		entries[i].key.pid = 1000;
 		entries[i].key.tid = 1000 + i / 2;
-		entries[i].key.flags = (i & 1 ? THREAD_RUNNABLE : THREAD_SLEEPING) << STACK_STATE_SHIFT;
+		entries[i].key.flags = (i & 1 ? THREAD_RUNNABLE : THREAD_SLEEPING)
+				       << STACK_STATE_SHIFT;
 		strcpy(entries[i].key.comm, NAME);
 		entries[i].kernel = frames;
 	}
@@ -52,7 +53,9 @@ static void take(struct timeline *timeline, const void *record, size_t bytes)
 
 static struct life_header header(int thread, uint32_t number, enum life_kind kind)
 {
-	return (struct life_header){ .tid = 1000 + thread, .number = number, .cpu = thread & 1, .kind = kind };
+	return (struct life_header){
+		.tid = 1000 + thread, .number = number, .cpu = thread & 1, .kind = kind
+	};
 }
 
 /* thread i of each CPU runs, wakes the next one, and sleeps; now and then it is sampled */
@@ -62,7 +65,9 @@ static void make_lives(struct timeline *timeline, uint64_t periods, int nr)
 	uint32_t number[MAX_THREADS] = {};
 
 	for (int i = 0; i < nr; i++) {
-		struct life_name name = { .of = header(i, 0, LIFE_BEGINS), .time_ns = START_NS, .pid = 1000 };
+		struct life_name name = { .of = header(i, 0, LIFE_BEGINS),
+					  .time_ns = START_NS,
+					  .pid = 1000 };
 
 		strcpy(name.comm, NAME);
 		take(timeline, &name, sizeof(name));
@@ -72,8 +77,12 @@ static void make_lives(struct timeline *timeline, uint64_t periods, int nr)
 		int i = n % nr, waker = (i + nr - 2) % nr;
 		uint64_t *at = &now[i & 1], woken = *at + pseudo_random() % 900 + 100;
 		struct life_short_period p = {
-			.of = header(i, ++number[i], LIFE_SHORT), .left_ns = left[i], .key = 2 * i + 1, .waker = 2 * waker + 2,
-			.blocked_ns = woken - left[i], .waiting_low = pseudo_random() % 500 + 100,
+			.of = header(i, ++number[i], LIFE_SHORT),
+			.left_ns = left[i],
+			.key = 2 * i + 1,
+			.waker = 2 * waker + 2,
+			.blocked_ns = woken - left[i],
+			.waiting_low = pseudo_random() % 500 + 100,
 		};
 		struct life_sample sample = { .of = header(i, 0, LIFE_SAMPLE), .key = 2 * i + 2 };
 
@@ -98,8 +107,8 @@ static int print(struct wall *wall, const char *directory, const char *format)
 		const char *name;
 		int (*print)(const struct wall *wall);
 	} formats[] = {
-		{ "html", wall_html }, { "json", wall_speedscope }, { "jsonl", wall_json }, { "pftrace", wall_perfetto },
-		{ "folded", wall_folded }, { "txt", wall_text },
+		{ "html", wall_html },        { "json", wall_speedscope }, { "jsonl", wall_json },
+		{ "pftrace", wall_perfetto }, { "folded", wall_folded },   { "txt", wall_text },
 	};
 	char path[4096];
 
@@ -118,7 +127,8 @@ int main(int argc, char **argv)
 	struct wall wall = { .period_ns = 1000000, .command = NAME };
 	const uint32_t *numbers;
 
-	if (argc < 5 || nr < 4 || nr > MAX_THREADS || timeline_new((struct timeline **)&wall.timeline))
+	if (argc < 5 || nr < 4 || nr > MAX_THREADS ||
+	    timeline_new((struct timeline **)&wall.timeline))
 		return 2;
 	make_keys(nr);
 	make_lives((struct timeline *)wall.timeline, periods, nr);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * place-of FILE: for each vaddr on stdin, in hexadecimal, a line "0xVADDR", then a line for each place, the
- * innermost first: "FUNCTION<tab>FILE:LINE", as eu-addr2line -a -i -f does it in two; FUNCTION is - for the
- * one that symbols name.
+ * place-of FILE: for each vaddr on stdin, in hexadecimal, a line "0xVADDR", then a line for each
+ * place, the innermost first: "FUNCTION<tab>FILE:LINE", as eu-addr2line -a -i -f does it in two;
+ * FUNCTION is - for the one that symbols name.
  */
 #include <fcntl.h>
 #include <inttypes.h>

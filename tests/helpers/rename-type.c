@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rename-type OLD NEW <BTF >CHANGED: the kernel's BTF as it would be without a type (or a field) of this
- * name, with the same numbers. Both names are equally long. Exit 1: there is none.
+ * rename-type OLD NEW <BTF >CHANGED: the kernel's BTF as it would be without a type (or a field) of
+ * this name, with the same numbers. Both names are equally long. Exit 1: there is none.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,8 @@ static char btf[64 << 20];
 
 int main(int argc, char **argv)
 {
-	size_t size = fread(btf, 1, sizeof(btf), stdin), length = argc > 2 ? strlen(argv[1]) + 1 : 0;
+	size_t size = fread(btf, 1, sizeof(btf), stdin),
+	       length = argc > 2 ? strlen(argv[1]) + 1 : 0;
 	char *at;
 
 	if (!length || strlen(argv[2]) + 1 != length)

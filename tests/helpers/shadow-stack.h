@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The truth about who called whom, in one thread that is stepped through: kept by watching its instructions
- * and its stack pointer, no unwinding has a part in it. Return addresses come by call instructions, by
- * signals, and in code of no file by a push (HotSpot's interpreter pushes them and jumps); they go when the
- * stack pointer is above them. A file's code that pops one may put it back: OCaml 4's caml_c_call stores it
- * elsewhere, too, and moves the stack pointer down again before it jumps to C.
+ * The truth about who called whom, in one thread that is stepped through: kept by watching its
+ * instructions and its stack pointer, no unwinding has a part in it. Return addresses come by call
+ * instructions, by signals, and in code of no file by a push (HotSpot's interpreter pushes them and
+ * jumps); they go when the stack pointer is above them. A file's code that pops one may put it
+ * back: OCaml 4's caml_c_call stores it elsewhere, too, and moves the stack pointer down again
+ * before it jumps to C.
  *
- * Go: a goroutine's calls are a list of its own, known by its g. Its stack can move, so places on it are
- * kept as distances from its end. What runs elsewhere on its behalf (systemstack, C code) stands above its
- * calls in the same list. When the stack pointer has changed stacks, the next transfer tells why: a call
- * goes on from what was left, a return or a jump goes back to what was left earlier. With one P
- * (GOMAXPROCS=1) another thread can run a goroutine only while this one is in a system call: what we knew
- * of it is forgotten then.
+ * Go: a goroutine's calls are a list of its own, known by its g. Its stack can move, so places on
+ * it are kept as distances from its end. What runs elsewhere on its behalf (systemstack, C code)
+ * stands above its calls in the same list. When the stack pointer has changed stacks, the next
+ * transfer tells why: a call goes on from what was left, a return or a jump goes back to what was
+ * left earlier. With one P (GOMAXPROCS=1) another thread can run a goroutine only while this one is
+ * in a system call: what we knew of it is forgotten then.
  *
- * OCaml 5: OCaml's code runs on a stack of its own, a fiber's, which can move when it grows, and calls C on the
- * thread's. As one calls the other, all their calls are in one list; of several fibers nothing is known.
+ * OCaml 5: OCaml's code runs on a stack of its own, a fiber's, which can move when it grows, and
+ * calls C on the thread's. As one calls the other, all their calls are in one list; of several
+ * fibers nothing is known.
  */
 #ifndef EHPERF_SHADOW_STACK_H
 #define EHPERF_SHADOW_STACK_H
@@ -25,11 +27,12 @@
 #include "stopped.h"
 
 struct call {
-	uint64_t at;		/* where the return address lies; on_goroutine: the distance from the stack's end */
+	/* where the return address lies; on_goroutine: the distance from the stack's end */
+	uint64_t at;
 	uint64_t caller;
 	bool on_goroutine;
-	bool signal;		/* at: the handler's first rsp; caller: what was interrupted, */
-	bool switching;		/* maybe in a change of stacks */
+	bool signal;    /* at: the handler's first rsp; caller: what was interrupted, */
+	bool switching; /* maybe in a change of stacks */
 	uint64_t interrupted_rsp;
 };
 
@@ -38,8 +41,8 @@ struct call {
 struct calls {
 	struct call *call;
 	size_t nr;
-	bool floor;		/* below the first is more that is not known */
-	unsigned long syscalls;	/* when it was left */
+	bool floor;             /* below the first is more that is not known */
+	unsigned long syscalls; /* when it was left */
 };
 
 struct goroutine {
@@ -53,19 +56,25 @@ enum transfer { TRANSFER_NONE, TRANSFER_CALL, TRANSFER_RETURN, TRANSFER_JUMP };
 
 struct shadow {
 	pid_t tid;
-	struct calls first;	/* of what ran before any goroutine */
-	struct calls *calls;	/* the current list, one of */
-	struct goroutine goroutines[MAX_GOROUTINES], *owner;	/* theirs, or NULL: first's */
-	struct goroutine fiber;	/* OCaml's stack; its calls are in the list of the thread's */
-	uint64_t rsp;		/* at the last instruction */
+	struct calls first;                                  /* of what ran before any goroutine */
+	struct calls *calls;                                 /* the current list, one of */
+	struct goroutine goroutines[MAX_GOROUTINES], *owner; /* theirs, or NULL: first's */
+	struct goroutine fiber; /* OCaml's stack; its calls are in the list of the thread's */
+	uint64_t rsp;           /* at the last instruction */
 	size_t nr_goroutines, nr_signals;
-	bool on_goroutine;	/* rsp is on the owner's stack */
-	bool switching;		/* from the change of stacks until the next transfer */
+	bool on_goroutine; /* rsp is on the owner's stack */
+	bool switching;    /* from the change of stacks until the next transfer */
 	unsigned long syscalls;
-	bool popped;		/* the top's return address, not by a return: it stays the caller's until the next transfer */
-	uint64_t pushed_at;	/* where code of no file has pushed a return address for a jump that is to come */
-	uint64_t in_register;	/* a return address that code of no file has popped, to jump to it or to push it again */
-	uint64_t copied;	/* one that code of no file has copied off the stack, to push it again below */
+	/*
+	 * the top's return address, not by a return: it stays the caller's until the next transfer
+	 */
+	bool popped;
+	/* where code of no file has pushed a return address for a jump that is to come */
+	uint64_t pushed_at;
+	/* a return address that code of no file has popped, to jump to it or to push it again */
+	uint64_t in_register;
+	/* one that code of no file has copied off the stack, to push it again below */
+	uint64_t copied;
 };
 
 static inline struct call *shadow_top(const struct shadow *s)
@@ -95,7 +104,8 @@ static inline void shadow_push(struct calls *calls, struct call call)
 /* the return address at rsp has just come there */
 static inline void shadow_called(struct shadow *s, uint64_t rsp)
 {
-	struct call call = { .at = s->on_goroutine ? s->owner->high - rsp : rsp, .on_goroutine = s->on_goroutine };
+	struct call call = { .at = s->on_goroutine ? s->owner->high - rsp : rsp,
+			     .on_goroutine = s->on_goroutine };
 
 	if (read_memory(s->tid, &call.caller, 8, rsp) == 8)
 		shadow_push(s->calls, call);
@@ -104,8 +114,11 @@ static inline void shadow_called(struct shadow *s, uint64_t rsp)
 static inline void shadow_interrupted(struct shadow *s, const struct user_regs_struct *interrupted,
 				      uint64_t rsp)
 {
-	shadow_push(s->calls, (struct call){ .at = rsp, .caller = interrupted->rip, .signal = true,
-					     .switching = s->switching, .interrupted_rsp = interrupted->rsp });
+	shadow_push(s->calls, (struct call){ .at = rsp,
+					     .caller = interrupted->rip,
+					     .signal = true,
+					     .switching = s->switching,
+					     .interrupted_rsp = interrupted->rsp });
 	s->nr_signals++;
 	s->on_goroutine = s->switching = false;
 	shadow_called(s, rsp);
@@ -135,7 +148,8 @@ static inline void shadow_signal_returned(struct shadow *s, const struct user_re
 	s->calls->nr--;
 	s->nr_signals--;
 	s->switching = signal.switching;
-	s->on_goroutine = !s->nr_signals && s->owner && (is_go_heap(r->rsp) || is_on_fiber(s, r->rsp));
+	s->on_goroutine =
+		!s->nr_signals && s->owner && (is_go_heap(r->rsp) || is_on_fiber(s, r->rsp));
 	if (r->rsp == signal.interrupted_rsp - 8 && r->rip != signal.caller &&
 	    read_memory(s->tid, &planted, 8, r->rsp) == 8 && planted == signal.caller)
 		shadow_called(s, r->rsp);
@@ -152,13 +166,14 @@ static inline void shadow_prune(struct shadow *s, uint64_t rsp)
 }
 
 /* the g that runs, by thread-local storage, as Go's ABI has it */
-static inline struct goroutine *running_goroutine(struct shadow *s, const struct user_regs_struct *r)
+static inline struct goroutine *running_goroutine(struct shadow *s,
+						  const struct user_regs_struct *r)
 {
 	struct goroutine *found = NULL;
 	uint64_t g, bounds[2];
 
-	if (read_memory(s->tid, &g, 8, r->fs_base - 8) != 8 || read_memory(s->tid, bounds, 16, g) != 16 ||
-	    r->rsp < bounds[0] || r->rsp > bounds[1])
+	if (read_memory(s->tid, &g, 8, r->fs_base - 8) != 8 ||
+	    read_memory(s->tid, bounds, 16, g) != 16 || r->rsp < bounds[0] || r->rsp > bounds[1])
 		return NULL;
 	for (size_t i = 0; i < s->nr_goroutines && !found; i++)
 		if (s->goroutines[i].g == g)
@@ -170,11 +185,16 @@ static inline struct goroutine *running_goroutine(struct shadow *s, const struct
 	return found;
 }
 
-#define CAML_CURRENT_STACK	0x28	/* in Caml_state, which r14 points to in OCaml's code */
-#define CAML_STACK_HANDLER	0x10	/* in struct stack_info, at the stack's low end: where its high end is */
-#define LEAST_JUMP		65536	/* bytes; nothing that goes on on its stack adds more to rsp or takes it off */
+#define CAML_CURRENT_STACK 0x28 /* in Caml_state, which r14 points to in OCaml's code */
+/* in struct stack_info, at the stack's low end: where its high end is */
+#define CAML_STACK_HANDLER 0x10
+/* bytes; nothing that goes on on its stack adds more to rsp or takes it off */
+#define LEAST_JUMP 65536
 
-/* Has the stack pointer gone to an OCaml fiber's stack, by the runtime's ABI? Notes where that lies by now. */
+/*
+ * Has the stack pointer gone to an OCaml fiber's stack, by the runtime's ABI? Notes where that lies
+ * by now.
+ */
 static inline bool has_gone_to_fiber(struct shadow *s, const struct user_regs_struct *r)
 {
 	uint64_t stack, handler;
@@ -183,7 +203,8 @@ static inline bool has_gone_to_fiber(struct shadow *s, const struct user_regs_st
 		return true;
 	if (is_go_heap(r->rsp) || r->rsp - s->rsp + LEAST_JUMP < 2 * LEAST_JUMP ||
 	    read_memory(s->tid, &stack, 8, r->r14 + CAML_CURRENT_STACK) != 8 ||
-	    read_memory(s->tid, &handler, 8, stack + CAML_STACK_HANDLER) != 8 || r->rsp <= stack || r->rsp > handler)
+	    read_memory(s->tid, &handler, 8, stack + CAML_STACK_HANDLER) != 8 || r->rsp <= stack ||
+	    r->rsp > handler)
 		return false;
 	s->fiber.low = stack;
 	s->fiber.high = handler;
@@ -193,14 +214,16 @@ static inline bool has_gone_to_fiber(struct shadow *s, const struct user_regs_st
 /* the stack pointer may have gone to another stack; a handler's is its own affair */
 static inline void shadow_moved(struct shadow *s, const struct user_regs_struct *r)
 {
-	bool on_fiber = !s->nr_signals && has_gone_to_fiber(s, r), on_goroutine = is_go_heap(r->rsp) || on_fiber;
+	bool on_fiber = !s->nr_signals && has_gone_to_fiber(s, r),
+	     on_goroutine = is_go_heap(r->rsp) || on_fiber;
 	struct goroutine *g;
 
 	s->rsp = r->rsp;
 	if (on_fiber && !s->on_goroutine)
 		s->owner = &s->fiber;
-	if (s->nr_signals || (on_goroutine == s->on_goroutine &&
-			      (!on_goroutine || (r->rsp >= s->owner->low && r->rsp <= s->owner->high))))
+	if (s->nr_signals ||
+	    (on_goroutine == s->on_goroutine &&
+	     (!on_goroutine || (r->rsp >= s->owner->low && r->rsp <= s->owner->high))))
 		return;
 	g = on_fiber ? s->owner : on_goroutine ? running_goroutine(s, r) : NULL;
 	if (on_goroutine && !g)

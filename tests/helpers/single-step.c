@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * single-step [-bv] [-a MILLISECONDS] [-n INSTRUCTIONS] [-s SKIPPED] [-t THREAD] [-w EVERY] COMMAND...:
- * steps through the program from its first instruction on, or from where it sends itself a SIGTRAP (-b) or
- * is after so many milliseconds (-a), or through the THREADth of the threads that it creates (if that is no
- * number: as many as it has created, in a run before, when one takes this name; with -a, that long after its
- * beginning), and asks our rules at each one
- * who the caller is: its pc, and the CFA; the first SKIPPED are only watched. The truth is a shadow stack
- * (shadow-stack.h): CFI has no part in it. At every 16th instruction (-w) the whole walk, down to the entry, is
- * compared with it too.
+ * single-step [-bv] [-a MILLISECONDS] [-n INSTRUCTIONS] [-s SKIPPED] [-t THREAD] [-w EVERY]
+ * COMMAND...: steps through the program from its first instruction on, or from where it sends
+ * itself a SIGTRAP (-b) or is after so many milliseconds (-a), or through the THREADth of the
+ * threads that it creates (if that is no number: as many as it has created, in a run before, when
+ * one takes this name; with -a, that long after its beginning), and asks our rules at each one
+ * who the caller is: its pc, and the CFA; the first SKIPPED are only watched. The truth is a shadow
+ * stack (shadow-stack.h): CFI has no part in it. At every 16th instruction (-w) the whole walk,
+ * down to the entry, is compared with it too.
  *
- * Prints what was compared, each kind of disagreement with its first places (-v: all), and for what our
- * rules left open the end reasons. Exit status 1: something was wrong.
+ * Prints what was compared, each kind of disagreement with its first places (-v: all), and for what
+ * our rules left open the end reasons. Exit status 1: something was wrong.
  */
 #include <sched.h>
 #include <signal.h>
@@ -35,7 +35,7 @@
 
 /* ---- the program's memory ---- */
 
-static pid_t child;	/* the thread that is followed */
+static pid_t child; /* the thread that is followed */
 
 static const struct proc_mapping *known_mapping_of(uint64_t pc);
 
@@ -68,8 +68,8 @@ static const uint8_t *code_at(uint64_t pc)
 }
 
 /*
- * what it does to the flow: call rel32, through a register or memory, …; an instruction that crosses pages
- * is read as two
+ * what it does to the flow: call rel32, through a register or memory, …; an instruction that
+ * crosses pages is read as two
  */
 static enum transfer transfer_at(uint64_t pc)
 {
@@ -79,18 +79,30 @@ static enum transfer transfer_at(uint64_t pc)
 		bytes[i] = *code_at(pc + i);
 	for (int i = 0; i < 6; i++) {
 		switch (bytes[i]) {
-		case 0x66: case 0xf2: case 0xf3: case 0x2e: case 0x3e: case 0x64: case 0x65: case 0x67: case 0x40 ... 0x4f:
-			continue;	/* prefixes */
+		case 0x66:
+		case 0xf2:
+		case 0xf3:
+		case 0x2e:
+		case 0x3e:
+		case 0x64:
+		case 0x65:
+		case 0x67:
+		case 0x40 ... 0x4f:
+			continue; /* prefixes */
 		case 0xe8:
 			return TRANSFER_CALL;
-		case 0xe9: case 0xeb:
+		case 0xe9:
+		case 0xeb:
 			return TRANSFER_JUMP;
-		case 0xc2: case 0xc3:
+		case 0xc2:
+		case 0xc3:
 			return TRANSFER_RETURN;
 		case 0xff:
 			switch (bytes[i + 1] >> 3 & 7) {
-			case 2: return TRANSFER_CALL;
-			case 4: return TRANSFER_JUMP;
+			case 2:
+				return TRANSFER_CALL;
+			case 4:
+				return TRANSFER_JUMP;
 			}
 			return TRANSFER_NONE;
 		default:
@@ -114,13 +126,14 @@ static struct proc_maps maps;
 static struct mapped_modules mapped;
 static struct mapping_list list;
 
-static struct runtime_process generator;	/* .runtime NULL: none generates code */
+static struct runtime_process generator; /* .runtime NULL: none generates code */
 static struct regions regions;
 
 static void find_generator(const struct runtime *runtime, struct eh_runtimes *says)
 {
 	for (size_t i = 0; i < maps.nr && !generator.runtime; i++) {
-		const struct module *module = modules_get(tables_modules(tables), mapped.of[i].module_id);
+		const struct module *module =
+			modules_get(tables_modules(tables), mapped.of[i].module_id);
 
 		generator.image = module ? runtime_image(&module->runtime, runtime) : NULL;
 		if (!generator.image)
@@ -128,7 +141,8 @@ static void find_generator(const struct runtime *runtime, struct eh_runtimes *sa
 		generator.runtime = runtime;
 		if (runtime->process_new(&generator.own, tables_slabs(tables), child))
 			exit(2);
-		runtime->describe(&generator, says, maps.mappings[i].start - maps.mappings[i].file_offset);
+		runtime->describe(&generator, says,
+				  maps.mappings[i].start - maps.mappings[i].file_offset);
 	}
 }
 
@@ -145,7 +159,10 @@ static void read_maps(void)
 {
 	static uint32_t generation;
 	struct mapping_contents contents = {
-		.image = { .tgid = child }, .generation = ++generation, .maps = &maps, .mapped = &mapped,
+		.image = { .tgid = child },
+		.generation = ++generation,
+		.maps = &maps,
+		.mapped = &mapped,
 		.regions = &regions,
 	};
 
@@ -178,16 +195,20 @@ static bool want_region(uint64_t pc)
 }
 
 /* Walks, and makes what the walk wants in code of no file. */
-static void walk(const struct host_registers *registers, uint32_t max_depth, struct host_stack *stack)
+static void walk(const struct host_registers *registers, uint32_t max_depth,
+		 struct host_stack *stack)
 {
-	struct host_memory memory = { .read = read_process_memory, .read_text = read_process_memory, .arg = &child };
+	struct host_memory memory = { .read = read_process_memory,
+				      .read_text = read_process_memory,
+				      .arg = &child };
 
 	if (generator.runtime && is_nobodys(registers->ip))
 		generator.runtime->look(generator.own, NULL, registers->ip, NULL, 0);
 	do
 		mapping_list_unwind(tables, list.loc, registers, memory, max_depth, stack);
-	while (generator.runtime ? stack->wants_rows && generator.runtime->want(generator.own, NULL, stack->wants_rows) :
-				   stack->wants_region && want_region(stack->wants_region));
+	while (generator.runtime ? stack->wants_rows && generator.runtime->want(generator.own, NULL,
+										stack->wants_rows)
+				 : stack->wants_region && want_region(stack->wants_region));
 }
 
 static const struct proc_mapping *known_mapping_of(uint64_t pc)
@@ -207,20 +228,23 @@ static const struct proc_mapping *find_mapping_of(uint64_t pc)
 
 /* ---- comparing ---- */
 
-#define SIGNAL_FRAME_RIP (8 + offsetof(ucontext_t, uc_mcontext.gregs[REG_RIP]))	/* the return address, the context */
+/* the return address, the context */
+#define SIGNAL_FRAME_RIP (8 + offsetof(ucontext_t, uc_mcontext.gregs[REG_RIP]))
 
-static unsigned long nr_instructions, nr_right, nr_wrong, nr_open[NR_END_REASONS], nr_walks, nr_wrong_walks,
-	nr_ended_at_switch;
+static unsigned long nr_instructions, nr_right, nr_wrong, nr_open[NR_END_REASONS], nr_walks,
+	nr_wrong_walks, nr_ended_at_switch;
 
 static bool verbose;
 
-static void complain(const char *what, const struct user_regs_struct *r, uint64_t theirs, uint64_t ours)
+static void complain(const char *what, const struct user_regs_struct *r, uint64_t theirs,
+		     uint64_t ours)
 {
 	const struct proc_mapping *m = find_mapping_of(r->rip);
 
 	if (verbose || nr_wrong + nr_wrong_walks <= 20)
-		printf("%s at %s+%#llx (rsp %#llx): expected %#lx, ours %#lx\n", what, m ? m->path : "?",
-		       m ? r->rip - m->start + m->file_offset : r->rip, r->rsp, theirs, ours);
+		printf("%s at %s+%#llx (rsp %#llx): expected %#lx, ours %#lx\n", what,
+		       m ? m->path : "?", m ? r->rip - m->start + m->file_offset : r->rip, r->rsp,
+		       theirs, ours);
 }
 
 static void note_open(enum end_reason end, const struct user_regs_struct *r)
@@ -238,8 +262,8 @@ static bool is_switch_right(uint64_t caller, uint64_t rsp)
 	const struct calls *lists[] = { shadow.calls, &shadow.first };
 	uint64_t planted;
 
-	if (!shadow.calls->nr && !shadow.calls->floor && read_memory(child, &planted, 8, rsp) == 8 &&
-	    planted == caller)
+	if (!shadow.calls->nr && !shadow.calls->floor &&
+	    read_memory(child, &planted, 8, rsp) == 8 && planted == caller)
 		return true;
 	for (int l = 0; l < 2; l++)
 		for (size_t i = lists[l]->nr; i > 0 && i + 64 > lists[l]->nr; i--)
@@ -254,17 +278,22 @@ static bool compare_odd_leaf(const struct user_regs_struct *r, const struct host
 	uint64_t ours = stack->nr < 2 ? 0 : address_of(&maps, &mapped, stack->frames[1]);
 
 	if (shadow.switching)
-		nr_wrong += ours && !is_switch_right(ours, r->rsp) ? (complain("in a change of stacks", r, 0, ours), 1) : 0;
+		nr_wrong += ours && !is_switch_right(ours, r->rsp)
+				    ? (complain("in a change of stacks", r, 0, ours), 1)
+				    : 0;
 	else if (shadow.in_register)
-		nr_wrong += ours != shadow.in_register ? (complain("return address in a register", r, shadow.in_register, ours), 1) : 0;
+		nr_wrong += ours != shadow.in_register ? (complain("return address in a register",
+								   r, shadow.in_register, ours),
+							  1)
+						       : 0;
 	else
 		return !shadow.calls->nr && shadow.calls->floor;
 	return true;
 }
 
 /*
- * HotSpot overwrites the return address of a frame that it deoptimises or has made itself, and in its signal
- * handler the pc at which to go on: what lies there now is where the machine goes
+ * HotSpot overwrites the return address of a frame that it deoptimises or has made itself, and in
+ * its signal handler the pc at which to go on: what lies there now is where the machine goes
  */
 static void look_again(struct call *call)
 {
@@ -276,8 +305,9 @@ static void look_again(struct call *call)
 }
 
 /*
- * A frame of ours and one of the truth are the same. Ours may stop where the stack changes, for a reason
- * that is no guess, and may go on with the goroutine's own frames below what it has called elsewhere.
+ * A frame of ours and one of the truth are the same. Ours may stop where the stack changes, for a
+ * reason that is no guess, and may go on with the goroutine's own frames below what it has called
+ * elsewhere.
  */
 static void compare_walk(const struct user_regs_struct *r, const struct host_stack *stack)
 {
@@ -298,12 +328,14 @@ static void compare_walk(const struct user_regs_struct *r, const struct host_sta
 	}
 	if (!t && calls->floor)
 		return;
-	if (i == stack->nr && t < calls->nr && calls->call[t - 1].on_goroutine != calls->call[t].on_goroutine) {
+	if (i == stack->nr && t < calls->nr &&
+	    calls->call[t - 1].on_goroutine != calls->call[t].on_goroutine) {
 		nr_ended_at_switch++;
 		return;
 	}
 	nr_wrong_walks++;
-	complain("walk", r, t ? calls->call[t - 1].caller : 0, i < stack->nr ? address_of(&maps, &mapped, stack->frames[i]) : 0);
+	complain("walk", r, t ? calls->call[t - 1].caller : 0,
+		 i < stack->nr ? address_of(&maps, &mapped, stack->frames[i]) : 0);
 }
 
 static void compare(const struct user_regs_struct *r, bool whole)
@@ -326,7 +358,8 @@ static void compare(const struct user_regs_struct *r, bool whole)
 		if (!top && stack.nr < 2)
 			nr_right++;
 		else if (++nr_wrong)
-			complain(top ? "the stack ends" : "a caller where there is none", r, top ? top->caller : 0,
+			complain(top ? "the stack ends" : "a caller where there is none", r,
+				 top ? top->caller : 0,
 				 stack.nr < 2 ? 0 : address_of(&maps, &mapped, stack.frames[1]));
 		return;
 	}
@@ -336,11 +369,13 @@ static void compare(const struct user_regs_struct *r, bool whole)
 		return;
 	}
 	/*
-	 * HotSpot's interpreter moves the return address down, to make room for locals above it, and up over the
-	 * last argument of a method handle: the CFA stays
+	 * HotSpot's interpreter moves the return address down, to make room for locals above it,
+	 * and up over the last argument of a method handle: the CFA stays
 	 */
 	if (stack.cfa != shadow_cfa(&shadow, top) &&
-	    !(generator.runtime && is_nobodys(r->rip) && (stack.cfa > shadow_cfa(&shadow, top) || stack.cfa + 8 == shadow_cfa(&shadow, top)))) {
+	    !(generator.runtime && is_nobodys(r->rip) &&
+	      (stack.cfa > shadow_cfa(&shadow, top) ||
+	       stack.cfa + 8 == shadow_cfa(&shadow, top)))) {
 		nr_wrong++;
 		complain("CFA", r, shadow_cfa(&shadow, top), stack.cfa);
 		return;
@@ -385,20 +420,21 @@ static bool step(int signal, struct user_regs_struct *r, int *stopped_by)
 }
 
 /*
- * Is this call none, but a way to put an address on the stack? HotSpot's call_VM() calls what follows behind
- * a jump, and that jump comes next: all within one frame.
+ * Is this call none, but a way to put an address on the stack? HotSpot's call_VM() calls what
+ * follows behind a jump, and that jump comes next: all within one frame.
  */
 static bool is_within_frame(uint64_t at, uint64_t target)
 {
 	uint64_t next = at + 5;
 
 	return code_at(at)[0] == 0xe8 && target > next &&
-	       ((*code_at(next) == 0xeb && target == next + 2) || (*code_at(next) == 0xe9 && target == next + 5));
+	       ((*code_at(next) == 0xeb && target == next + 2) ||
+		(*code_at(next) == 0xe9 && target == next + 5));
 }
 
 /*
- * The call in a retpoline, before pause; lfence; jmp: it only puts a word on the stack, which is overwritten or thrown away, and
- * never returned to.
+ * The call in a retpoline, before pause; lfence; jmp: it only puts a word on the stack, which is
+ * overwritten or thrown away, and never returned to.
  */
 static bool is_in_retpoline(uint64_t at)
 {
@@ -427,7 +463,8 @@ static bool is_direct(uint64_t pc)
 /* push %rbp; mov %rsp,%rbp */
 static bool makes_frame(uint64_t pc)
 {
-	return *code_at(pc) == 0x55 && *code_at(pc + 1) == 0x48 && *code_at(pc + 2) == 0x8b && *code_at(pc + 3) == 0xec;
+	return *code_at(pc) == 0x55 && *code_at(pc + 1) == 0x48 && *code_at(pc + 2) == 0x8b &&
+	       *code_at(pc + 3) == 0xec;
 }
 
 /* mov (%rsp),%reg */
@@ -435,8 +472,8 @@ static bool copies_top_of_stack(uint64_t pc)
 {
 	const uint8_t *rex = code_at(pc);
 
-	return (*rex == 0x48 || *rex == 0x4c) && *code_at(pc + 1) == 0x8b && (*code_at(pc + 2) & 0xc7) == 0x04 &&
-	       *code_at(pc + 3) == 0x24;
+	return (*rex == 0x48 || *rex == 0x4c) && *code_at(pc + 1) == 0x8b &&
+	       (*code_at(pc + 2) & 0xc7) == 0x04 && *code_at(pc + 3) == 0x24;
 }
 
 #define NO_ADDRESS (~0ULL)
@@ -449,18 +486,20 @@ static bool is_push(uint64_t pc)
 	if ((*code_at(pc) & 0xf0) == 0x40)
 		pc++;
 	op = *code_at(pc);
-	return (op & 0xf8) == 0x50 || op == 0x68 || op == 0x6a || (op == 0xff && (*code_at(pc + 1) >> 3 & 7) == 6);
+	return (op & 0xf8) == 0x50 || op == 0x68 || op == 0x6a ||
+	       (op == 0xff && (*code_at(pc + 1) >> 3 & 7) == 6);
 }
 
 /*
- * what HotSpot's interpreter does: it pushes a return address, looks up the method in the frame that calls
- * it, and jumps there; it pops one and jumps to it, or pushes it again. From compiled code to interpreted,
- * an adapter copies the return address and pushes it again below the arguments: it has moved. Frames that
- * nobody called are made by pushing a return address, or something in its place, and then the frame pointer.
- * But a method's entry barrier, which was called, pushes a word above its frame pointer that is no address: -1.
+ * what HotSpot's interpreter does: it pushes a return address, looks up the method in the frame
+ * that calls it, and jumps there; it pops one and jumps to it, or pushes it again. From compiled
+ * code to interpreted, an adapter copies the return address and pushes it again below the
+ * arguments: it has moved. Frames that nobody called are made by pushing a return address, or
+ * something in its place, and then the frame pointer. But a method's entry barrier, which was
+ * called, pushes a word above its frame pointer that is no address: -1.
  */
-static void watch_nobodys_code(const struct user_regs_struct *before, const struct user_regs_struct *r,
-			       enum transfer transfer)
+static void watch_nobodys_code(const struct user_regs_struct *before,
+			       const struct user_regs_struct *r, enum transfer transfer)
 {
 	const struct call *top = shadow_top(&shadow);
 	uint64_t pushed;
@@ -469,7 +508,8 @@ static void watch_nobodys_code(const struct user_regs_struct *before, const stru
 		shadow.in_register = 0;
 	if (transfer != TRANSFER_NONE)
 		shadow.copied = 0;
-	else if (top && !top->signal && shadow_at(&shadow, top) == before->rsp && copies_top_of_stack(before->rip))
+	else if (top && !top->signal && shadow_at(&shadow, top) == before->rsp &&
+		 copies_top_of_stack(before->rip))
 		shadow.copied = top->caller;
 	if (shadow.pushed_at &&
 	    ((transfer == TRANSFER_JUMP && r->rsp == shadow.pushed_at && !is_direct(before->rip)) ||
@@ -506,12 +546,14 @@ static void watch(const struct user_regs_struct *before, const struct user_regs_
 		shadow.in_register = top->caller;
 	if (transfer != TRANSFER_NONE || nobodys)
 		shadow.popped = false;
-	else if (top && !top->signal && r->rsp == before->rsp + 8 && shadow_at(&shadow, top) == before->rsp)
+	else if (top && !top->signal && r->rsp == before->rsp + 8 &&
+		 shadow_at(&shadow, top) == before->rsp)
 		shadow.popped = true;
 	if (!shadow.switching && !shadow.popped)
 		shadow_prune(&shadow, transfer == TRANSFER_CALL ? before->rsp : r->rsp);
-	if (transfer == TRANSFER_CALL && r->rsp == before->rsp - 8 && !is_in_retpoline(before->rip) &&
-	    !(nobodys && is_within_frame(before->rip, r->rip)) && !(!generator.runtime && is_nobodys(before->rip) && pops(r->rip)))
+	if (transfer == TRANSFER_CALL && r->rsp == before->rsp - 8 &&
+	    !is_in_retpoline(before->rip) && !(nobodys && is_within_frame(before->rip, r->rip)) &&
+	    !(!generator.runtime && is_nobodys(before->rip) && pops(r->rip)))
 		shadow_called(&shadow, r->rsp);
 	if (shadow.switching && transfer != TRANSFER_NONE)
 		shadow_arrived(&shadow, transfer, r->rsp);
@@ -539,13 +581,17 @@ static void step_through(unsigned long skip, unsigned long max, unsigned every)
 		before = r;
 		if (!step(0, &r, &signal))
 			return;
-		/* a signal comes before the instruction: deliver it, and look where the handler begins */
+		/*
+		 * a signal comes before the instruction: deliver it, and look where the handler
+		 * begins
+		 */
 		while (signal != SIGTRAP) {
 			struct user_regs_struct interrupted = r;
 
 			if (!step(signal, &r, &signal))
 				return;
-			if (signal == SIGTRAP && r.rip != interrupted.rip && r.rip - interrupted.rip > 15)
+			if (signal == SIGTRAP && r.rip != interrupted.rip &&
+			    r.rip - interrupted.rip > 15)
 				shadow_interrupted(&shadow, &interrupted, r.rsp);
 			transfer = TRANSFER_NONE;
 			returns = false;
@@ -563,7 +609,8 @@ static int run_to_trap(void)
 	int status, signal = 0;
 
 	do {
-		if (ptrace(PTRACE_CONT, child, NULL, signal) || waitpid(child, &status, __WALL) < 0 || !WIFSTOPPED(status))
+		if (ptrace(PTRACE_CONT, child, NULL, signal) ||
+		    waitpid(child, &status, __WALL) < 0 || !WIFSTOPPED(status))
 			return -1;
 		signal = WSTOPSIG(status);
 	} while (signal != SIGTRAP);
@@ -603,7 +650,10 @@ struct threads {
 	unsigned nr;
 };
 
-/* The number of a thread that has stopped, which may be new; the next free one if there is no room for it. */
+/*
+ * The number of a thread that has stopped, which may be new; the next free one if there is no room
+ * for it.
+ */
 static unsigned thread_number(struct threads *threads, pid_t tid)
 {
 	unsigned i = 0;
@@ -622,8 +672,8 @@ static void run_until_threads(void)
 }
 
 /*
- * lets the program run until it has created that many threads, and follows the last of them from its first
- * instruction on
+ * lets the program run until it has created that many threads, and follows the last of them from
+ * its first instruction on
  */
 static int follow_thread(unsigned number)
 {
@@ -660,8 +710,8 @@ static bool has_name(pid_t process, pid_t tid, const char *name)
 }
 
 /*
- * Lets the program run until a thread that it has created takes this name, and kills it: the thread's number,
- * or 0. Threads name themselves, when they have run for a while.
+ * Lets the program run until a thread that it has created takes this name, and kills it: the
+ * thread's number, or 0. Threads name themselves, when they have run for a while.
  */
 static unsigned find_thread(const char *name)
 {
@@ -740,21 +790,23 @@ int main(int argc, char **argv)
 	sched_setaffinity(0, sizeof(one), &one);
 	if (name && (start(argv + optind) || !(thread = find_thread(name))))
 		return 2;
-	if (start(argv + optind) || !modules || slabs_new(&slabs, (struct slab_source){ .add = plain_slab }) ||
+	if (start(argv + optind) || !modules ||
+	    slabs_new(&slabs, (struct slab_source){ .add = plain_slab }) ||
 	    tables_new(&tables, slabs, modules))
 		return 2;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	shadow.calls = &shadow.first;
 	process = child;
-	if ((to_trap && run_to_trap()) || (thread && follow_thread(thread)) || (after_ms && run_for(after_ms)))
+	if ((to_trap && run_to_trap()) || (thread && follow_thread(thread)) ||
+	    (after_ms && run_for(after_ms)))
 		return 2;
 	shadow.tid = child;
 	read_maps();
 	step_through(skip, max, every);
 	kill(process, SIGKILL);
 	nr_instructions -= nr_instructions < skip ? nr_instructions : skip;
-	printf("%lu instructions, %lu right, %lu wrong; %lu whole walks, %lu wrong;", nr_instructions,
-	       nr_right, nr_wrong, nr_walks, nr_wrong_walks);
+	printf("%lu instructions, %lu right, %lu wrong; %lu whole walks, %lu wrong;",
+	       nr_instructions, nr_right, nr_wrong, nr_walks, nr_wrong_walks);
 	if (nr_ended_at_switch)
 		printf(" %lu ended where the stack changes;", nr_ended_at_switch);
 	for (int end = 0; end < NR_END_REASONS; end++) {

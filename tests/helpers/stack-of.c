@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * stack-of PID...: stops each process's main thread and prints its stack by our tables and walk on this
- * side, an address a line, leaf first, then "end REASON".
+ * stack-of PID...: stops each process's main thread and prints its stack by our tables and walk on
+ * this side, an address a line, leaf first, then "end REASON".
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,12 +17,17 @@
 
 static int print_stack(pid_t pid)
 {
-	struct host_memory memory = { .read = read_process_memory, .read_text = read_process_memory, .arg = &pid };
+	struct host_memory memory = { .read = read_process_memory,
+				      .read_text = read_process_memory,
+				      .arg = &pid };
 	struct modules *modules = modules_new();
 	struct mapped_modules mapped = {};
 	struct proc_maps maps;
 	const struct mapping_contents contents = {
-		.image = { .tgid = pid }, .generation = 1, .maps = &maps, .mapped = &mapped,
+		.image = { .tgid = pid },
+		.generation = 1,
+		.maps = &maps,
+		.mapped = &mapped,
 	};
 	static struct host_stack stack;
 	struct host_registers registers;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A stopped process under our tables and walk, in plain memory: what the helpers share that compare it with
- * others.
+ * A stopped process under our tables and walk, in plain memory: what the helpers share that compare
+ * it with others.
  */
 #ifndef EHPERF_STOPPED_H
 #define EHPERF_STOPPED_H
@@ -41,8 +41,8 @@ static inline int plain_slab(void *arg, uint32_t number, uint8_t **bytes)
 static inline struct host_registers registers_of(const struct user_regs_struct *r)
 {
 	return (struct host_registers){
-		.reg = { r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp, r->rsp,
-			 r->r8, r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15 },
+		.reg = { r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp, r->rsp, r->r8,
+			 r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15 },
 		.ip = r->rip,
 		.in_syscall = (long)r->orig_rax >= 0,
 	};
@@ -55,10 +55,11 @@ static inline uint64_t address_of(const struct proc_maps *maps, const struct map
 		const struct proc_mapping *m = &maps->mappings[i];
 		uint64_t in_mapping = FRAME_OFFSET(frame) - m->file_offset;
 
-		if (mapped->of[i].module_id == FRAME_MODULE(frame) && in_mapping <= m->end - m->start)
+		if (mapped->of[i].module_id == FRAME_MODULE(frame) &&
+		    in_mapping <= m->end - m->start)
 			return m->start + in_mapping;
 	}
-	return frame & ((1ULL << FRAME_TAG_SHIFT) - 1);	/* a tag may lie above it */
+	return frame & ((1ULL << FRAME_TAG_SHIFT) - 1); /* a tag may lie above it */
 }
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * symbol-of [-n] [-f] [-e] [-d DEBUG_DIR] [-r ROOT] FILE: for each vaddr on stdin, in hexadecimal, a line
- * "VADDR FUNCTION_VADDR|- SOURCE|- RAW_NAME NAME". -n: not demangled; -f: ask debuginfod;
+ * symbol-of [-n] [-f] [-e] [-d DEBUG_DIR] [-r ROOT] FILE: for each vaddr on stdin, in hexadecimal,
+ * a line "VADDR FUNCTION_VADDR|- SOURCE|- RAW_NAME NAME". -n: not demangled; -f: ask debuginfod;
  * -e: with the starts that the code itself tells.
  */
 #include <fcntl.h>
@@ -30,7 +30,8 @@ static void print(struct symbols *symbols, struct elf_file *file, uint64_t vaddr
 	else
 		putchar('-');
 	if (symbol.name)
-		printf(" %s %.5000s %s\n", symbol_source_names[symbol.source], symbol.raw_name, symbol.name);
+		printf(" %s %.5000s %s\n", symbol_source_names[symbol.source], symbol.raw_name,
+		       symbol.name);
 	else
 		puts(" - - -");
 }
@@ -49,7 +50,8 @@ static int add_entries(struct symbols *symbols, struct elf_file *file)
 }
 
 /* What may be the file's debug files, as a worker's opener finds them; fetched: NULL: none was */
-static void open_debug_files(struct opened_elf *opened, const struct symbol_options *options, struct elf_file *file, const char *fetched)
+static void open_debug_files(struct opened_elf *opened, const struct symbol_options *options,
+			     struct elf_file *file, const char *fetched)
 {
 	struct debug_key key;
 
@@ -91,7 +93,8 @@ int main(int argc, char **argv)
 	options.path = argv[optind];
 	fd = open(options.path, O_RDONLY);
 	error = fd < 0 ? -1 : elf_file_open(&file, fd);
-	if (!error && debuginfod && !debuginfod_fetch(debuginfod, file.build_id, file.build_id_bytes, true, -1, path))
+	if (!error && debuginfod &&
+	    !debuginfod_fetch(debuginfod, file.build_id, file.build_id_bytes, true, -1, path))
 		fetched = path;
 	debuginfod_free(debuginfod);
 	if (!error) {
@@ -109,7 +112,8 @@ int main(int argc, char **argv)
 	while (scanf("%" SCNx64, &vaddr) == 1)
 		print(symbols, &file, vaddr);
 	getrusage(RUSAGE_SELF, &usage);
-	fprintf(stderr, "%zu bytes of symbols, %ld kB resident at most\n", symbols_bytes(symbols), usage.ru_maxrss);
+	fprintf(stderr, "%zu bytes of symbols, %ld kB resident at most\n", symbols_bytes(symbols),
+		usage.ru_maxrss);
 	symbols_free(symbols);
 	elf_file_close(&file);
 	return 0;

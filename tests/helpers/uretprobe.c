@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * uretprobe FILE OFFSET...: has uretprobes on the functions at these offsets in the file, in every process,
- * until it is killed: the kernel puts an address of its own in place of their return addresses.
+ * uretprobe FILE OFFSET...: has uretprobes on the functions at these offsets in the file, in every
+ * process, until it is killed: the kernel puts an address of its own in place of their return
+ * addresses.
  */
 #include <linux/perf_event.h>
 #include <stdint.h>
@@ -23,9 +24,10 @@ static int uprobe_type(void)
 
 int main(int argc, char **argv)
 {
-	struct perf_event_attr attr = {
-		.size = sizeof(attr), .type = uprobe_type(), .config = 1 /* retprobe */, .sample_period = 1
-	};
+	struct perf_event_attr attr = { .size = sizeof(attr),
+					.type = uprobe_type(),
+					.config = 1 /* retprobe */,
+					.sample_period = 1 };
 
 	for (int i = 2; i < argc; i++) {
 		attr.uprobe_path = (uintptr_t)argv[1];

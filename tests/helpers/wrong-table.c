@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * wrong-table FILE: that the comparison behind ehdump --check sees what is wrong. Compiles the file's table,
- * spoils one row's rule after the other, here and there, and compares with the exact rows each time.
+ * wrong-table FILE: that the comparison behind ehdump --check sees what is wrong. Compiles the
+ * file's table, spoils one row's rule after the other, here and there, and compares with the exact
+ * rows each time.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +13,8 @@
 #include "table/unwind_table.h"
 #include "tables_abi.h"
 
-static size_t nr_differences(const struct unwind_table *table, const struct expectation *expected, size_t nr)
+static size_t nr_differences(const struct unwind_table *table, const struct expectation *expected,
+			     size_t nr)
 {
 	size_t different = 0;
 
@@ -42,7 +44,7 @@ int main(int argc, char **argv)
 		uint8_t *at = table.rows + row * ROW_BYTES, before[ROW_BYTES];
 
 		memcpy(before, at, ROW_BYTES);
-		at[2] ^= 0x01;	/* another rule */
+		at[2] ^= 0x01; /* another rule */
 		if ((at[2] << 4 | at[1] >> 4) < (int)table.nr_rules) {
 			spoilt++;
 			seen += nr_differences(&table, expected, nr) > 0;
@@ -50,5 +52,6 @@ int main(int argc, char **argv)
 		memcpy(at, before, ROW_BYTES);
 	}
 	printf("%d of %d spoilt rows: the table differs\n", seen, spoilt);
-	return spoilt < 20 || seen < spoilt * 9 / 10;	/* a first row that the next one hides is no difference */
+	/* a first row that the next one hides is no difference */
+	return spoilt < 20 || seen < spoilt * 9 / 10;
 }

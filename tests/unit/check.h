@@ -10,9 +10,8 @@ static int nr_checks, nr_failed;
 
 #define check(condition, ...) check_at((condition), #condition, __FILE__, __LINE__, " " __VA_ARGS__)
 
-__attribute__((format(printf, 5, 6))) static inline bool check_at(bool ok, const char *condition,
-								  const char *file, int line,
-								  const char *format, ...)
+__attribute__((format(printf, 5, 6))) static inline bool
+check_at(bool ok, const char *condition, const char *file, int line, const char *format, ...)
 {
 	printf("%sok %s:%d %s ", ok ? "" : "not ", file, line, condition);
 	__builtin_va_list args;

@@ -31,10 +31,13 @@ int main(void)
 		{ " 1", false, 0 },
 		{ "1 s", false, 0 },
 	};
-	static const char *const bad_numbers[] = { "", "x", "12x", "-1", "+1", " 1", "99999999999999999999", "11" };
-	static const char *const bad_ids[] = { "",     "foo", "12x", "1,",	   ",1",
+	static const char *const bad_numbers[] = {
+		"", "x", "12x", "-1", "+1", " 1", "99999999999999999999", "11"
+	};
+	static const char *const bad_ids[] = { "",     "foo", "12x", "1,",         ",1",
 					       "1,,2", "0",   "-5",  "4294967297", "1 2" };
-	static const char *const bad_cpus[] = { "", "x", "1-", "-1", "2-1", "1,", "1 2", "99999999", "1-x" };
+	static const char *const bad_cpus[] = { "",   "x",   "1-",       "-1", "2-1",
+						"1,", "1 2", "99999999", "1-x" };
 	struct id_list ids = {};
 	struct cpu_set set = {};
 	uint64_t value;
@@ -47,11 +50,12 @@ int main(void)
 	check(cli_parse_number("10", 1, 10, &value) && value == 10);
 	for (size_t i = 0; i < sizeof(bad_numbers) / sizeof(bad_numbers[0]); i++)
 		check(!cli_parse_number(bad_numbers[i], 0, 10, &value), "'%s'", bad_numbers[i]);
-	check(cli_parse_ids("812,813", &ids) && ids.nr == 2 && ids.ids[0] == 812 && ids.ids[1] == 813);
+	check(cli_parse_ids("812,813", &ids) && ids.nr == 2 && ids.ids[0] == 812 &&
+	      ids.ids[1] == 813);
 	for (size_t i = 0; i < sizeof(bad_ids) / sizeof(bad_ids[0]); i++)
 		check(!cli_parse_ids(bad_ids[i], &ids), "'%s'", bad_ids[i]);
-	check(!cpu_set_parse(&set, "0,2-3\n") && set.nr == 4 && set.has[0] && !set.has[1] && set.has[2] &&
-	      set.has[3]);
+	check(!cpu_set_parse(&set, "0,2-3\n") && set.nr == 4 && set.has[0] && !set.has[1] &&
+	      set.has[2] && set.has[3]);
 	cpu_set_free(&set);
 	for (size_t i = 0; i < sizeof(bad_cpus) / sizeof(bad_cpus[0]); i++)
 		check(cpu_set_parse(&set, bad_cpus[i]) != 0, "'%s'", bad_cpus[i]);

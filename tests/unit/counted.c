@@ -15,8 +15,10 @@ static const struct {
 	{ "more processes", "1 more process", "2 more processes" },
 	{ "addresses", "1 address", "2 addresses" },
 	{ "user stacks", "1 user stack", "2 user stacks" },
-	{ "samples lost by this tool: no room", "1 sample lost by this tool: no room", "2 samples lost by this tool: no room" },
-	{ "slow calls not printed: too many", "1 slow call not printed: too many", "2 slow calls not printed: too many" },
+	{ "samples lost by this tool: no room", "1 sample lost by this tool: no room",
+	  "2 samples lost by this tool: no room" },
+	{ "slow calls not printed: too many", "1 slow call not printed: too many",
+	  "2 slow calls not printed: too many" },
 	{ "nothing to cut", "1 nothing to cut", "2 nothing to cut" },
 	{ "", "1 ", "2 " },
 };

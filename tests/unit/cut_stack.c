@@ -6,7 +6,7 @@
 #include "frame_place.h"
 #include "stacks_abi.h"
 
-#define FIRST (1ULL << FRAME_OFFSET_BITS)	/* frame number i is FIRST + i */
+#define FIRST (1ULL << FRAME_OFFSET_BITS) /* frame number i is FIRST + i */
 
 static bool is_right(const uint64_t *frames, uint32_t nr, uint32_t nr_walked, uint32_t depth)
 {
@@ -48,11 +48,13 @@ int main(void)
 
 	for (size_t i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
 		uint32_t depth = depths[i];
-		const uint32_t walked[] = { 0, 1, depth - 1, depth, depth + 1, depth + 127, depth + 128, 3 * depth + 77 };
+		const uint32_t walked[] = { 0,         1,           depth - 1,   depth,
+					    depth + 1, depth + 127, depth + 128, 3 * depth + 77 };
 
 		for (size_t j = 0; j < sizeof(walked) / sizeof(walked[0]); j++)
 			keep(walked[j], depth);
 	}
-	check(!FRAME_IS_MARK(FIRST) && !FRAME_IS_MARK(FRAME_ADDRESS) && FRAME_IS_MARK(FRAME_CUT(1)));
+	check(!FRAME_IS_MARK(FIRST) && !FRAME_IS_MARK(FRAME_ADDRESS) &&
+	      FRAME_IS_MARK(FRAME_CUT(1)));
 	return check_done();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a worker, or a child of one, could try once a hostile file has taken it over: each attempt must fail. Run as root: else
- * there is less to lose.
+ * What a worker, or a child of one, could try once a hostile file has taken it over: each attempt
+ * must fail. Run as root: else there is less to lose.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,9 +28,10 @@
 #include "process/workers.h"
 #include "check.h"
 
-static char file[] = "/tmp/escapes.XXXXXX";	/* root's, 0600 */
-static char open_file[] = "/tmp/escapes-open.XXXXXX";	/* root's, 0666 */
-static char kept[] = "/tmp/escapes-kept.XXXXXX";	/* a directory of root's, in which one kind of worker may write */
+static char file[] = "/tmp/escapes.XXXXXX";           /* root's, 0600 */
+static char open_file[] = "/tmp/escapes-open.XXXXXX"; /* root's, 0666 */
+/* a directory of root's, in which one kind of worker may write */
+static char kept[] = "/tmp/escapes-kept.XXXXXX";
 static bool has_landlock;
 static pid_t tool;
 static char link_room[64];
@@ -58,7 +59,7 @@ static bool calls_as_i386(void)
 	long result = 11;
 
 	asm volatile("int $0x80" : "+a"(result) : "b"(0), "c"(0), "d"(0) : "memory");
-	return true;	/* it came back: the filter took it for one of ours */
+	return true; /* it came back: the filter took it for one of ours */
 }
 #endif
 
@@ -76,10 +77,15 @@ static bool passes_descriptor(void)
 {
 	char control[CMSG_SPACE(sizeof(int))] = "";
 	struct iovec data = { file, 1 };
-	struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control) };
+	struct msghdr message = { .msg_iov = &data,
+				  .msg_iovlen = 1,
+				  .msg_control = control,
+				  .msg_controllen = sizeof(control) };
 	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
 
-	*header = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
+	*header = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)),
+				    .cmsg_level = SOL_SOCKET,
+				    .cmsg_type = SCM_RIGHTS };
 	return sendmsg(0, &message, 0) > 0;
 }
 
@@ -93,7 +99,9 @@ static bool reads_from_tool(void)
 
 static int openat2(const char *path, uint64_t flags, uint64_t mode)
 {
-	struct { uint64_t flags, mode, resolve; } how = { flags, mode, 0 };
+	struct {
+		uint64_t flags, mode, resolve;
+	} how = { flags, mode, 0 };
 
 	return syscall(__NR_openat2, AT_FDCWD, path, &how, sizeof(how));
 }
@@ -121,12 +129,15 @@ static bool floods(void)
 
 /* What a kind of worker may do by design */
 enum {
-	OPENS = 1,	/* opens what everybody may read */
-	READS = 2,	/* reads all files and processes */
-	OWNS = 4,	/* keeps the tool's user, without capabilities, and uses the network and memory as it likes */
+	OPENS = 1, /* opens what everybody may read */
+	READS = 2, /* reads all files and processes */
+	/*
+	 * keeps the tool's user, without capabilities, and uses the network and memory as it likes
+	 */
+	OWNS = 4,
 };
 
-#define NONE UINT_MAX	/* of the attempts: they are only counted */
+#define NONE UINT_MAX /* of the attempts: they are only counted */
 
 /* One of the attempts; false: it failed, as it should. nr: how many there are */
 static bool attempt(unsigned which, unsigned may, unsigned *nr)
@@ -134,15 +145,21 @@ static bool attempt(unsigned which, unsigned may, unsigned *nr)
 	const bool opens = may & (OPENS | READS | OWNS), reads = may & READS, owns = may & OWNS;
 	unsigned n = 0;
 
-#define TRY(what) do { if (which == n++ && (what)) return true; } while (0)
+#define TRY(what)                           \
+	do {                                \
+		if (which == n++ && (what)) \
+			return true;        \
+	} while (0)
 	TRY(CALL(__NR_execve, "/bin/true", NULL, NULL));
 	TRY(CALL(__NR_execveat, AT_FDCWD, "/bin/true", NULL, NULL, 0));
 	TRY(open(file, O_RDWR) >= 0);
 	TRY(open(file, O_WRONLY | O_TRUNC) >= 0);
 	TRY(open("/tmp/escaped", O_WRONLY | O_CREAT, 0600) >= 0);
 	TRY(maps(MAP_SHARED, PROT_READ | PROT_WRITE));
-	TRY(!owns && mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
-	TRY(!owns && mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
+	TRY(!owns && mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0) !=
+			     MAP_FAILED);
+	TRY(!owns && mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
+			     MAP_FAILED);
 	TRY(!owns && makes_executable());
 	TRY(malloc((size_t)8 << 30));
 	TRY(!owns && (write(0, "x", 1) > 0 || write(1, "x", 1) > 0));
@@ -172,7 +189,8 @@ static bool attempt(unsigned which, unsigned may, unsigned *nr)
 	TRY(!owns && socket(AF_INET, SOCK_STREAM, 0) >= 0);
 	TRY(!owns && socket(AF_UNIX, SOCK_STREAM, 0) >= 0);
 	TRY(!owns && socket(AF_NETLINK, SOCK_RAW, 0) >= 0);
-	TRY(!owns && connect(0, &(struct sockaddr){ .sa_family = AF_UNSPEC }, sizeof(struct sockaddr)) == 0);
+	TRY(!owns &&
+	    connect(0, &(struct sockaddr){ .sa_family = AF_UNSPEC }, sizeof(struct sockaddr)) == 0);
 	TRY(mount("none", "/mnt", "tmpfs", 0, NULL) == 0);
 	TRY(umount("/proc") == 0);
 	TRY(chroot("/tmp") == 0);
@@ -199,7 +217,7 @@ static bool attempt(unsigned which, unsigned may, unsigned *nr)
 	TRY(CALL(__NR_settimeofday, NULL, NULL));
 	TRY(CALL(__NR_acct, NULL));
 	TRY(CALL(__NR_swapoff, "/tmp"));
-	TRY(CALL(__NR_ioctl, 0, 0x5412, "x"));		/* TIOCSTI */
+	TRY(CALL(__NR_ioctl, 0, 0x5412, "x")); /* TIOCSTI */
 	TRY(!owns && CALL(__NR_splice, 0, NULL, 1, NULL, 1, 0));
 	TRY(!owns && passes_descriptor());
 	TRY(!reads && !owns && open(file, O_RDONLY) >= 0);
@@ -208,12 +226,13 @@ static bool attempt(unsigned which, unsigned may, unsigned *nr)
 	TRY(!opens && open("/", O_PATH) >= 0);
 	TRY(!opens && openat2("/", O_PATH, 0) >= 0);
 	TRY(!reads && CALL(__NR_open_by_handle_at, AT_FDCWD, NULL, 0));
-	TRY(!opens && CALL(__NR_readlinkat, AT_FDCWD, "/proc/self/exe", link_room, sizeof(link_room)));
+	TRY(!opens &&
+	    CALL(__NR_readlinkat, AT_FDCWD, "/proc/self/exe", link_room, sizeof(link_room)));
 	TRY(!reads && reads_from_tool());
 #ifdef __x86_64__
 	TRY(!owns && CALL(__NR_vfork));
 	TRY(CALL(__NR_iopl, 3));
-	TRY(CALL(__NR_getpid | 0x40000000));		/* x32's */
+	TRY(CALL(__NR_getpid | 0x40000000)); /* x32's */
 	TRY(calls_as_i386());
 #endif
 	*nr = n;
@@ -272,7 +291,10 @@ static void test_writer(void)
 	struct workers *w;
 	bool written = false;
 
-	check(!workers_new(&w, 1, 4096, &(struct worker_limits){ .cpu_ms = 500, .bytes = 64 << 20, .writes = own_directory }, write_in_own));
+	check(!workers_new(&w, 1, 4096,
+			   &(struct worker_limits){
+				   .cpu_ms = 500, .bytes = 64 << 20, .writes = own_directory },
+			   write_in_own));
 	struct worker_answer got = workers_call(w, 0, "", 1, 0);
 	if (!got.error)
 		memcpy(&written, got.bytes, sizeof(written));
@@ -291,12 +313,16 @@ static void test_worker(struct worker_limits limits, const char *name)
 	attempt(NONE, 0, &nr);
 	check(!workers_new(&w, 1, 1 << 20, &limits, work));
 	for (unsigned i = 0; i < nr; i++) {
-		struct attempted a = { .which = i, .may = limits.writes ? OWNS : limits.open ? 0 : READS };
+		struct attempted a = { .which = i,
+				       .may = limits.writes ? OWNS
+					      : limits.open ? 0
+							    : READS };
 		struct worker_answer got = workers_call(w, 0, &a, sizeof(a), 0);
 
 		if (!got.error)
 			memcpy(&a, got.bytes, sizeof(a));
-		check(got.error == -ECHILD || got.error == -ETIME || (!got.error && !a.escaped), "attempt %u of %s: %d", i, name, got.error);
+		check(got.error == -ECHILD || got.error == -ETIME || (!got.error && !a.escaped),
+		      "attempt %u of %s: %d", i, name, got.error);
 		killed += got.error == -ECHILD;
 	}
 	check(nr > 60, "%u attempts", nr);
@@ -322,8 +348,14 @@ static void test_bounded_child(bool preparing)
 {
 	struct attempted a;
 	const struct bounded_work bounded = {
-		.max_bytes = 64 << 20, .prepare_ms = 500, .answers_bytes = 64 << 20, .answer_ms = 500, .reply_ms = 5000,
-		.prepare = preparing ? prepare : NULL, .answer = preparing ? answer_prepared : answer, .arg = &a,
+		.max_bytes = 64 << 20,
+		.prepare_ms = 500,
+		.answers_bytes = 64 << 20,
+		.answer_ms = 500,
+		.reply_ms = 5000,
+		.prepare = preparing ? prepare : NULL,
+		.answer = preparing ? answer_prepared : answer,
+		.arg = &a,
 	};
 	unsigned nr;
 
@@ -335,7 +367,8 @@ static void test_bounded_child(bool preparing)
 		a = (struct attempted){ .which = i, .may = preparing ? OPENS : 0 };
 		check(bounded_child_start(&child, &bounded));
 		bounded_child_ask(&child, &a, sizeof(a), &got, sizeof(got));
-		check(!got.escaped, "attempt %u of a bounded child%s", i, preparing ? " that prepares" : "");
+		check(!got.escaped, "attempt %u of a bounded child%s", i,
+		      preparing ? " that prepares" : "");
 		bounded_child_stop(&child);
 	}
 	check(nr > 60, "%u attempts", nr);
@@ -354,18 +387,22 @@ int main(void)
 	check(fd >= 0 && write(fd, "root's", 6) == 6 && !fstat(fd, &before));
 	check(other >= 0 && write(other, "root's", 6) == 6 && !fchmod(other, 0666));
 	check(mkdtemp(kept) != NULL);
-	has_landlock = syscall(__NR_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) >= 3;
+	has_landlock = syscall(__NR_landlock_create_ruleset, NULL, 0,
+			       LANDLOCK_CREATE_RULESET_VERSION) >= 3;
 	test_worker((struct worker_limits){}, "a worker that reads");
 	test_worker((struct worker_limits){ .parent = true }, "a worker with children");
 	test_worker((struct worker_limits){ .open = open_own }, "a worker that parses");
-	test_worker((struct worker_limits){ .open = open_own, .parent = true }, "a worker that parses, with children");
+	test_worker((struct worker_limits){ .open = open_own, .parent = true },
+		    "a worker that parses, with children");
 	if (has_landlock)
-		test_worker((struct worker_limits){ .writes = own_directory }, "a worker that writes");
+		test_worker((struct worker_limits){ .writes = own_directory },
+			    "a worker that writes");
 	test_writer();
 	test_bounded_child(false);
 	test_bounded_child(true);
 	check(!fstat(other, &after) && after.st_size == 6);
-	check(!fstat(fd, &after) && after.st_size == 6 && after.st_nlink == 1 && after.st_mode == before.st_mode && !after.st_uid);
+	check(!fstat(fd, &after) && after.st_size == 6 && after.st_nlink == 1 &&
+	      after.st_mode == before.st_mode && !after.st_uid);
 	check(access("/tmp/escaped", F_OK), "nothing was made");
 	unlink(file);
 	unlink(open_file);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The queue of what has happened: in which order and in which turn it comes out; records that are not what
- * they say.
+ * The queue of what has happened: in which order and in which turn it comes out; records that are
+ * not what they say.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,21 +14,25 @@ static struct event_queue queue;
 
 static void add(pid_t pid, uint64_t time)
 {
-	struct process_event event = {
-		.kind = PROCESS_MAPPED, .pid = pid, .time_ns = time, .mapping.path = (char[]){ "/a/file" }
-	};
+	struct process_event event = { .kind = PROCESS_MAPPED,
+				       .pid = pid,
+				       .time_ns = time,
+				       .mapping.path = (char[]){ "/a/file" } };
 
 	check(!event_queue_add(&queue, &event), "event of %d at %lu", pid, time);
-	memset(event.mapping.path, 'x', 3);	/* its path was copied */
+	memset(event.mapping.path, 'x', 3); /* its path was copied */
 }
 
 static void add_sample(pid_t pid, uint64_t time, uint32_t stack_bytes)
 {
 	struct raw_record *raw = calloc(1, sizeof(*raw) + stack_bytes);
 
-	*raw = (struct raw_record){ .kind = RECORD_RAW, .stack_bytes = stack_bytes, .time_ns = time, .key.pid = pid };
+	*raw = (struct raw_record){
+		.kind = RECORD_RAW, .stack_bytes = stack_bytes, .time_ns = time, .key.pid = pid
+	};
 	memset(raw + 1, pid, stack_bytes);
-	check(!event_queue_add_record(&queue, raw, sizeof(*raw) + stack_bytes), "sample of %d at %lu", pid, time);
+	check(!event_queue_add_record(&queue, raw, sizeof(*raw) + stack_bytes),
+	      "sample of %d at %lu", pid, time);
 	free(raw);
 }
 
@@ -44,8 +48,10 @@ static void turn(uint64_t horizon, const char *expected)
 	while (event_queue_next(&queue, &next)) {
 		const uint8_t *stack = (const uint8_t *)(next.raw + 1);
 
-		length += snprintf(text + length, sizeof(text) - length, "%s%s%d@%lu", length ? " " : "", next.raw ? "s" : "",
-				   next.raw ? (int)next.raw->key.pid : next.event.pid, next.time_ns);
+		length +=
+			snprintf(text + length, sizeof(text) - length, "%s%s%d@%lu",
+				 length ? " " : "", next.raw ? "s" : "",
+				 next.raw ? (int)next.raw->key.pid : next.event.pid, next.time_ns);
 		for (uint32_t i = 0; next.raw && i < next.raw->stack_bytes; i++)
 			whole &= stack[i] == next.raw->key.pid;
 		whole &= next.raw || !strcmp(next.event.mapping.path, "/a/file");
@@ -64,8 +70,8 @@ static void test_order(void)
 	add(4, 40);
 	turn(30, "2@10 s3@20 1@30");
 	check(!event_queue_is_empty(&queue));
-	add(5, 35);		/* arrives after later ones were handled */
-	add(6, 40);		/* at one time: in the order of arrival */
+	add(5, 35); /* arrives after later ones were handled */
+	add(6, 40); /* at one time: in the order of arrival */
 	add_sample(7, 40, 0);
 	turn(UINT64_MAX, "5@35 4@40 6@40 s7@40");
 	check(event_queue_is_empty(&queue));
@@ -103,8 +109,10 @@ static void test_added_meanwhile(void)
 	add(1, 15);
 	add_sample(1, 16, 8);
 	check(event_queue_has_event(&queue, 1, 14, 15) && event_queue_has_event(&queue, 2, 0, 100));
-	check(!event_queue_has_event(&queue, 1, 15, 100), "after from_ns, and samples are no events");
-	check(!event_queue_has_event(&queue, 1, 0, 14) && !event_queue_has_event(&queue, 3, 0, 100));
+	check(!event_queue_has_event(&queue, 1, 15, 100),
+	      "after from_ns, and samples are no events");
+	check(!event_queue_has_event(&queue, 1, 0, 14) &&
+	      !event_queue_has_event(&queue, 3, 0, 100));
 	check(event_queue_next(&queue, &next) && next.time_ns == 20);
 	queued_event_free(&next);
 	check(!event_queue_next(&queue, &next), "the turn is over");
@@ -114,25 +122,34 @@ static void test_added_meanwhile(void)
 static void test_records(void)
 {
 	struct process_record process = {
-		.kind = RECORD_UNMAPPED, .pid = 7, .time_ns = 5, .start = 0x1000, .end = 0x2000, .changes = 3,
+		.kind = RECORD_UNMAPPED,
+		.pid = 7,
+		.time_ns = 5,
+		.start = 0x1000,
+		.end = 0x2000,
+		.changes = 3,
 	};
 	struct raw_record raw = { .kind = RECORD_RAW, .stack_bytes = 1 };
 	struct frames_record frames = { .stack.kind = RECORD_USER_STACK };
 	struct queued_event next;
 
-	check(event_queue_add_record(&queue, &raw, sizeof(raw)) == -EBADMSG, "its stack is missing");
+	check(event_queue_add_record(&queue, &raw, sizeof(raw)) == -EBADMSG,
+	      "its stack is missing");
 	check(event_queue_add_record(&queue, &raw, sizeof(raw) - 1) == -EBADMSG);
 	check(event_queue_add_record(&queue, &process, sizeof(process) - 1) == -EBADMSG);
 	check(event_queue_add_record(&queue, &process, 3) == -EBADMSG);
-	check(event_queue_add_record(&queue, &frames, sizeof(frames)) == -EBADMSG, "nothing that waits");
+	check(event_queue_add_record(&queue, &frames, sizeof(frames)) == -EBADMSG,
+	      "nothing that waits");
 	check(event_queue_is_empty(&queue), "and none of them is in the queue");
 	check(!event_queue_add_record(&queue, &process, sizeof(process)));
 	process.kind = RECORD_EXITED;
 	check(!event_queue_add_record(&queue, &process, sizeof(process)));
 	event_queue_begin(&queue, 5);
-	check(event_queue_next(&queue, &next) && next.event.kind == PROCESS_UNMAPPED && next.event.pid == 7 &&
-	      next.event.mapping.start == 0x1000 && next.event.mapping.end == 0x2000 && next.event.changes == 3);
-	check(event_queue_next(&queue, &next) && next.event.kind == PROCESS_EXITED && next.event.pid == 7);
+	check(event_queue_next(&queue, &next) && next.event.kind == PROCESS_UNMAPPED &&
+	      next.event.pid == 7 && next.event.mapping.start == 0x1000 &&
+	      next.event.mapping.end == 0x2000 && next.event.changes == 3);
+	check(event_queue_next(&queue, &next) && next.event.kind == PROCESS_EXITED &&
+	      next.event.pid == 7);
 }
 
 int main(void)
@@ -141,7 +158,7 @@ int main(void)
 	test_many();
 	test_added_meanwhile();
 	test_records();
-	add(1, 1);		/* what still waits is freed */
+	add(1, 1); /* what still waits is freed */
 	add_sample(1, 1, 8);
 	event_queue_free(&queue);
 	return check_done();

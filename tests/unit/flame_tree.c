@@ -10,7 +10,8 @@ static uint32_t label_of(struct flame_tree *tree, const char *text)
 {
 	uint32_t number = UINT32_MAX;
 
-	labels_add(tree->labels, &(struct label){ .text = (char *)text, .kind = KIND_USER }, &number);
+	labels_add(tree->labels, &(struct label){ .text = (char *)text, .kind = KIND_USER },
+		   &number);
 	return number;
 }
 
@@ -34,7 +35,8 @@ static int node_of(const struct flame_tree *tree, const char *stack)
 		uint32_t i = at + 1;
 
 		while (i < tree->nr && (tree->nodes[i].parent != at || i == at ||
-					strcmp(labels_get(tree->labels, tree->nodes[i].label)->text, (char[]){ *stack, 0 })))
+					strcmp(labels_get(tree->labels, tree->nodes[i].label)->text,
+					       (char[]){ *stack, 0 })))
 			i++;
 		if (i == tree->nr)
 			return -1;
@@ -45,7 +47,7 @@ static int node_of(const struct flame_tree *tree, const char *stack)
 
 static double total_of(const struct flame_tree *tree, const char *stack, enum flame_side side)
 {
-	double (*totals)[NR_FLAME_SIDES] = flame_tree_totals(tree), total;
+	double(*totals)[NR_FLAME_SIDES] = flame_tree_totals(tree), total;
 	int node = node_of(tree, stack);
 
 	total = node < 0 ? UINT64_MAX : totals[node][side];
@@ -86,7 +88,8 @@ static void test_recursion(void)
 	flame_tree_init(&tree);
 	add(&tree, "aaaa", FLAME_NOW, 1);
 	add(&tree, "aaa", FLAME_NOW, 1);
-	check(tree.nr == 5 && total_of(&tree, "a", FLAME_NOW) == 2 && total_of(&tree, "aaaa", FLAME_NOW) == 1,
+	check(tree.nr == 5 && total_of(&tree, "a", FLAME_NOW) == 2 &&
+		      total_of(&tree, "aaaa", FLAME_NOW) == 1,
 	      "a function that calls itself is a callee of its own");
 	flame_tree_free(&tree);
 }
@@ -106,7 +109,8 @@ static void test_prune(void)
 	check(node_of(&tree, "abc") > 0 && node_of(&tree, "abd") < 0 && node_of(&tree, "abe") < 0,
 	      "the smallest go");
 	check(node_of(&tree, "xyz") > 0, "one that was large on the other side stays");
-	check(total_of(&tree, "", FLAME_NOW) == 56 && total_of(&tree, "ab", FLAME_NOW) == 53, "nothing is lost");
+	check(total_of(&tree, "", FLAME_NOW) == 56 && total_of(&tree, "ab", FLAME_NOW) == 53,
+	      "nothing is lost");
 	check(tree.nodes[node_of(&tree, "ab")].nr_left_out == 2 &&
 	      tree.nodes[node_of(&tree, "ab")].left_out[FLAME_NOW] == 3);
 	/* it goes on as before */
@@ -129,8 +133,10 @@ static void test_deep(void)
 	for (size_t i = 0; i < 2 * FLAME_MAX_DEPTH; i++)
 		numbers[i] = label_of(&tree, "f");
 	check(!flame_tree_add(&tree, numbers, 2 * FLAME_MAX_DEPTH, FLAME_NOW, 9));
-	check(tree.nr == FLAME_MAX_DEPTH + 1 && total_of(&tree, "", FLAME_NOW) == 9, "the leaf's side is left out");
-	check(tree.nodes[tree.nr - 1].left_out[FLAME_NOW] == 9 && tree.nodes[tree.nr - 1].nr_left_out == 1);
+	check(tree.nr == FLAME_MAX_DEPTH + 1 && total_of(&tree, "", FLAME_NOW) == 9,
+	      "the leaf's side is left out");
+	check(tree.nodes[tree.nr - 1].left_out[FLAME_NOW] == 9 &&
+	      tree.nodes[tree.nr - 1].nr_left_out == 1);
 	flame_tree_free(&tree);
 }
 
@@ -158,12 +164,16 @@ static void test_bound(void)
 			most = tree.nr;
 	}
 	check(!error && most <= FLAME_MAX_NODES + 4, "%zu nodes at most", most);
-	check(labels_bytes(tree.labels) <= FLAME_MAX_LABEL_BYTES, "%zu bytes of labels", labels_bytes(tree.labels));
+	check(labels_bytes(tree.labels) <= FLAME_MAX_LABEL_BYTES, "%zu bytes of labels",
+	      labels_bytes(tree.labels));
 	check(total_of(&tree, "", FLAME_NOW) == 1001000, "no value is lost");
 	flame_tree_free(&tree);
 }
 
-/* few stacks, each with a long name and a value of its own: pruning leaves exactly as many nodes as it may */
+/*
+ * few stacks, each with a long name and a value of its own: pruning leaves exactly as many nodes as
+ * it may
+ */
 static void test_bound_names(void)
 {
 	static char text[MAX_LABEL_BYTES];
@@ -180,10 +190,13 @@ static void test_bound_names(void)
 		number = label_of(&tree, text);
 		error |= flame_tree_add(&tree, &number, 1, FLAME_NOW, 1 + i);
 	}
-	check(!error && labels_bytes(tree.labels) > FLAME_MAX_LABEL_BYTES, "%zu bytes of labels", labels_bytes(tree.labels));
+	check(!error && labels_bytes(tree.labels) > FLAME_MAX_LABEL_BYTES, "%zu bytes of labels",
+	      labels_bytes(tree.labels));
 	check(!flame_tree_bound(&tree));
-	check(labels_bytes(tree.labels) <= FLAME_MAX_LABEL_BYTES / 2, "%zu bytes of labels", labels_bytes(tree.labels));
-	check(tree.nr > 1 && total_of(&tree, "", FLAME_NOW) == 20000.0 * 20001 / 2, "%zu nodes; no value is lost", tree.nr);
+	check(labels_bytes(tree.labels) <= FLAME_MAX_LABEL_BYTES / 2, "%zu bytes of labels",
+	      labels_bytes(tree.labels));
+	check(tree.nr > 1 && total_of(&tree, "", FLAME_NOW) == 20000.0 * 20001 / 2,
+	      "%zu nodes; no value is lost", tree.nr);
 	flame_tree_free(&tree);
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What workers read of this test itself, against what the same reading in the test's own process yields. */
+/*
+ * What workers read of this test itself, against what the same reading in the test's own process
+ * yields.
+ */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,8 +17,8 @@ static struct foreign *foreign;
 
 static bool same(const struct unwind_table *a, const struct unwind_table *b)
 {
-	return a->nr_pages == b->nr_pages && a->nr_rows == b->nr_rows && a->nr_rules == b->nr_rules &&
-	       !memcmp(a->rows, b->rows, a->nr_rows * ROW_BYTES) &&
+	return a->nr_pages == b->nr_pages && a->nr_rows == b->nr_rows &&
+	       a->nr_rules == b->nr_rules && !memcmp(a->rows, b->rows, a->nr_rows * ROW_BYTES) &&
 	       !memcmp(a->rules, b->rules, a->nr_rules * sizeof(*a->rules)) &&
 	       !memcmp(a->pages, b->pages, a->nr_pages * sizeof(*a->pages));
 }
@@ -43,12 +46,15 @@ static void test_maps(void)
 		const struct proc_mapping *m = &maps.mappings[i], *e = &expected.mappings[i];
 		struct stat st = {};
 
-		check(m->start == e->start && m->end == e->end && m->file_offset == e->file_offset &&
-			      m->inode == e->inode && m->dev == e->dev && !strcmp(m->path, e->path),
+		check(m->start == e->start && m->end == e->end &&
+			      m->file_offset == e->file_offset && m->inode == e->inode &&
+			      m->dev == e->dev && !strcmp(m->path, e->path),
 		      "mapping %zu", i);
 		if (e->inode)
-			check(m->looked && !m->file_error && !stat(e->path, &st) && m->file.dev == st.st_dev &&
-			      m->file.inode == st.st_ino && m->file.mtime_ns == st.st_mtim.tv_nsec, "%s is this file", e->path);
+			check(m->looked && !m->file_error && !stat(e->path, &st) &&
+				      m->file.dev == st.st_dev && m->file.inode == st.st_ino &&
+				      m->file.mtime_ns == st.st_mtim.tv_nsec,
+			      "%s is this file", e->path);
 	}
 	check(read_maps(4000001, &maps) == -ESRCH, "no such process");
 	proc_maps_free(&maps);
@@ -69,7 +75,8 @@ static void test_tables(void)
 
 		for (int code = 0; code < 2 && maps.mappings[i].inode; code++, asked++)
 			check(!foreign_ask_table(foreign, i + 1, &file, &maps.mappings[i].file,
-						 owner_of_file(&maps.mappings[i].file), code, false));
+						 owner_of_file(&maps.mappings[i].file), code,
+						 false));
 	}
 	while (taken < asked) {
 		struct mapped_file file;
@@ -82,8 +89,10 @@ static void test_tables(void)
 		taken++;
 		file = mapped_file_of(maps.tid, &maps.mappings[id - 1]);
 		compiled_from_file(&expected, &file, &maps.mappings[id - 1].file, of_code);
-		check(compiled.error == expected.error && compiled.build_id_bytes == expected.build_id_bytes &&
-		      same(&compiled.table, &expected.table), "%s%s", file.path, of_code ? ", code" : "");
+		check(compiled.error == expected.error &&
+			      compiled.build_id_bytes == expected.build_id_bytes &&
+			      same(&compiled.table, &expected.table),
+		      "%s%s", file.path, of_code ? ", code" : "");
 		unwind_table_free(&compiled.table);
 		unwind_table_free(&expected.table);
 	}
@@ -103,7 +112,8 @@ static void test_text(void)
 }
 
 /* who has answered, and what was asked; without a question, an error */
-static int answer_question(const void *question, const struct process_memory *memory, void *answer, size_t room, size_t *bytes)
+static int answer_question(const void *question, const struct process_memory *memory, void *answer,
+			   size_t room, size_t *bytes)
 {
 	pid_t *to = answer;
 
@@ -125,26 +135,33 @@ static void test_questions(void)
 	size_t bytes;
 	uint64_t tag;
 
-	check(!foreign_call(foreign, getpid(), answer_question, &question, sizeof(question), &answer, &bytes));
+	check(!foreign_call(foreign, getpid(), answer_question, &question, sizeof(question),
+			    &answer, &bytes));
 	said = answer;
 	check(bytes == 8 && said[0] != getpid() && said[1] == 12345, "a worker answers");
-	check(!foreign_call(NULL, getpid(), answer_question, &question, sizeof(question), &answer, &bytes));
+	check(!foreign_call(NULL, getpid(), answer_question, &question, sizeof(question), &answer,
+			    &bytes));
 	said = answer;
 	check(bytes == 8 && said[0] == getpid() && said[1] == 12345, "without workers, we answer");
-	check(foreign_call(foreign, getpid(), answer_question, &nothing, sizeof(nothing), &answer, &bytes) == -EXDEV);
+	check(foreign_call(foreign, getpid(), answer_question, &nothing, sizeof(nothing), &answer,
+			   &bytes) == -EXDEV);
 
-	check(!foreign_ask(foreign, getpid(), answer_question, &question, sizeof(question), 1ULL << 32 | getpid()));
+	check(!foreign_ask(foreign, getpid(), answer_question, &question, sizeof(question),
+			   1ULL << 32 | getpid()));
 	while (!(tag = foreign_take(foreign, &answer, &bytes)))
 		foreign_wait_answer(foreign, 100);
 	said = answer;
-	check(tag == (1ULL << 32 | getpid()) && bytes == 8 && said[0] != getpid() && said[1] == 12345);
-	check(!foreign_ask(foreign, getpid(), answer_question, &nothing, sizeof(nothing), 2ULL << 32 | getpid()));
+	check(tag == (1ULL << 32 | getpid()) && bytes == 8 && said[0] != getpid() &&
+	      said[1] == 12345);
+	check(!foreign_ask(foreign, getpid(), answer_question, &nothing, sizeof(nothing),
+			   2ULL << 32 | getpid()));
 	while (!(tag = foreign_take(foreign, &answer, &bytes)))
 		foreign_wait_answer(foreign, 100);
 	check(tag == (2ULL << 32 | getpid()) && !bytes, "an error is no answer");
 }
 
-static int never_answer(const void *question, const struct process_memory *memory, void *answer, size_t room, size_t *bytes)
+static int never_answer(const void *question, const struct process_memory *memory, void *answer,
+			size_t room, size_t *bytes)
 {
 	(void)question, (void)memory, (void)answer, (void)room, (void)bytes;
 	for (volatile int forever = 1; forever;)
@@ -158,7 +175,8 @@ static int ask_in_vain(pid_t pid, bool *answered)
 	pid_t question = 1;
 	const void *answer;
 	size_t bytes;
-	int error = foreign_ask(foreign, pid, never_answer, &question, sizeof(question), 3ULL << 32 | (uint32_t)pid);
+	int error = foreign_ask(foreign, pid, never_answer, &question, sizeof(question),
+				3ULL << 32 | (uint32_t)pid);
 
 	while (!error && !foreign_take(foreign, &answer, &bytes))
 		foreign_wait_answer(foreign, 50);
@@ -166,10 +184,14 @@ static int ask_in_vain(pid_t pid, bool *answered)
 	return error;
 }
 
-/* The memory of another user's process, which has got the PID since its owner was asked for, is not opened. */
+/*
+ * The memory of another user's process, which has got the PID since its owner was asked for, is not
+ * opened.
+ */
 static void test_whose(void)
 {
-	struct foreign_about ours = { FOREIGN_CALL, getpid(), getuid() }, others = { FOREIGN_CALL, getpid(), getuid() + 1 };
+	struct foreign_about ours = { FOREIGN_CALL, getpid(), getuid() },
+			     others = { FOREIGN_CALL, getpid(), getuid() + 1 };
 	struct worker_file file = foreign_open(&ours, sizeof(ours));
 
 	check(file.fd >= 0);
@@ -212,7 +234,8 @@ static void test_distrust(void)
 	lie.path[7] = 'd';
 	check(foreign_unpack_maps(&maps, &lie, sizeof(lie)) == -EBADMSG, "a path without an end");
 	lie.answer.nr = UINT32_MAX;
-	check(foreign_unpack_maps(&maps, &lie, sizeof(lie)) == -EBADMSG, "more mappings than there are");
+	check(foreign_unpack_maps(&maps, &lie, sizeof(lie)) == -EBADMSG,
+	      "more mappings than there are");
 	proc_maps_free(&maps);
 	compiled = (struct compiled){};
 	bytes = compiled_write(&compiled, written, sizeof(written));
@@ -220,9 +243,11 @@ static void test_distrust(void)
 	unwind_table_free(&compiled.table);
 	compiled = (struct compiled){ .runtime.number = 1 };
 	bytes = compiled_write(&compiled, written, sizeof(written));
-	check(bytes && compiled_read(&compiled, written, bytes) == -EBADMSG, "a runtime that is not in the table");
+	check(bytes && compiled_read(&compiled, written, bytes) == -EBADMSG,
+	      "a runtime that is not in the table");
 	compiled = (struct compiled){ .table.nr_pages = 1000 };
-	check(compiled_read(&compiled, &compiled, sizeof(compiled)) == -EBADMSG, "a table without its pages");
+	check(compiled_read(&compiled, &compiled, sizeof(compiled)) == -EBADMSG,
+	      "a table without its pages");
 }
 
 int main(void)

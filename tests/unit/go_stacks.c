@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Go's changes of stacks, over a g0, a goroutine g and their m made by hand, with the fields where go1.19's
- * runtime2.go has them: struct g has stack.lo, stack.hi at 0 and 8, m at 0x30, sched.sp at 0x38; struct m
- * has g0 at 0. Where curg lies is the table's to say.
+ * Go's changes of stacks, over a g0, a goroutine g and their m made by hand, with the fields where
+ * go1.19's runtime2.go has them: struct g has stack.lo, stack.hi at 0 and 8, m at 0x30, sched.sp at
+ * 0x38; struct m has g0 at 0. Where curg lies is the table's to say.
  */
 #include <stdint.h>
 #include <string.h>
@@ -11,15 +11,15 @@
 #include "made_memory.h"
 #include "unwind_go.bpf.h"
 
-#define WORD(addr)	stack[((addr) - STACK) / 8]
-#define G0		(STACK + 0x00)	/* these lie one behind the other */
-#define G		(STACK + 0x40)
-#define M		(STACK + 0x80)
-#define CURG		0x18
-#define SLOT		48	/* of asmcgocall */
-#define G0_STACK	(STACK + 0xc0)	/* to */
-#define G_STACK		(STACK + 0x140)
-#define G_STACK_END	(STACK + 0x1f8)
+#define WORD(addr)  stack[((addr)-STACK) / 8]
+#define G0          (STACK + 0x00) /* these lie one behind the other */
+#define G           (STACK + 0x40)
+#define M           (STACK + 0x80)
+#define CURG        0x18
+#define SLOT        48             /* of asmcgocall */
+#define G0_STACK    (STACK + 0xc0) /* to */
+#define G_STACK     (STACK + 0x140)
+#define G_STACK_END (STACK + 0x1f8)
 
 static struct eh_unwind unwind;
 
@@ -32,7 +32,8 @@ static struct eh_unwind *walk(uint64_t r14, int which)
 	unwind.frame.reg[EH_RSP] = G0_STACK;
 	unwind.frame.reg[EH_R14] = r14;
 	unwind.rule = (struct eh_rule){
-		.kind = RULE_OTHER_STACK, .cfa_offset = which | (which == GO_ASMCGOCALL ? SLOT : CURG) << 8,
+		.kind = RULE_OTHER_STACK,
+		.cfa_offset = which | (which == GO_ASMCGOCALL ? SLOT : CURG) << 8,
 		.deref_offset = 16,
 	};
 	memset(stack, 0, sizeof(stack));
@@ -51,8 +52,9 @@ static bool ends(struct eh_unwind *u, enum end_reason why)
 
 static bool arrives(struct eh_unwind *u, uint64_t cfa, uint64_t g)
 {
-	return !leave_for_other_stack(u) && u->frame.ip == WORD(cfa - 8) && u->frame.reg[EH_RSP] == cfa &&
-	       u->frame.reg[EH_R14] == g && u->frame.known == (1 << EH_RSP | 1 << EH_R14) && u->frame.by_call;
+	return !leave_for_other_stack(u) && u->frame.ip == WORD(cfa - 8) &&
+	       u->frame.reg[EH_RSP] == cfa && u->frame.reg[EH_R14] == g &&
+	       u->frame.known == (1 << EH_RSP | 1 << EH_R14) && u->frame.by_call;
 }
 
 /* systemstack: g0 runs for g, whose sp is in g.sched */
@@ -112,11 +114,13 @@ int main(void)
 	check(ends(u, END_UNSUPPORTED), "C has called Go since, and g.sched was used again");
 
 	u = cgocallback();
-	check(arrives(u, G0_STACK + 0x30, G0) && u->go_sp == G0_STACK + 0x70, "and the sched.sp before is kept");
+	check(arrives(u, G0_STACK + 0x30, G0) && u->go_sp == G0_STACK + 0x70,
+	      "and the sched.sp before is kept");
 	u = cgocallback();
 	u->go_sp = G0_STACK + 0x20;
 	WORD(G0 + 0x38) = G0_STACK + 8;
-	check(arrives(u, G0_STACK + 0x30, G0), "the second one of a stack goes by what the first has kept");
+	check(arrives(u, G0_STACK + 0x30, G0),
+	      "the second one of a stack goes by what the first has kept");
 	u = cgocallback();
 	WORD(M + CURG) = G0;
 	check(ends(u, END_UNSUPPORTED), "g is not what m runs");

@@ -12,15 +12,31 @@
 
 /* ---- a table: one function with three values, and one that is not Go's ---- */
 
-#define PCSP	"\x02" "\x04" "\x30" "\x14" "\x2f" "\x01" "\x00"	/* 0 for 4 bytes, 24 for 20, 0 for 1 */
-#define PCFILE	"\x02" "\x20" "\x00"					/* 0 for 32 bytes */
-#define PCLN	"\x10" "\x04" "\x04" "\x1c" "\x00"			/* 7 for 4 bytes, 9 for 28 */
-#define NAMES	"\0main.main\0cfun\0"
-#define FILES	"\0main.go\0"
+/* 0 for 4 bytes, 24 for 20, 0 for 1 */
+#define PCSP   \
+	"\x02" \
+	"\x04" \
+	"\x30" \
+	"\x14" \
+	"\x2f" \
+	"\x01" \
+	"\x00"
+#define PCFILE \
+	"\x02" \
+	"\x20" \
+	"\x00" /* 0 for 32 bytes */
+#define PCLN   \
+	"\x10" \
+	"\x04" \
+	"\x04" \
+	"\x1c" \
+	"\x00" /* 7 for 4 bytes, 9 for 28 */
+#define NAMES "\0main.main\0cfun\0"
+#define FILES "\0main.go\0"
 
 struct layout {
 	uint32_t magic;
-	unsigned entry, name, pcsp, flag;	/* bytes, offsets in a function's record */
+	unsigned entry, name, pcsp, flag; /* bytes, offsets in a function's record */
 };
 
 static const struct layout layouts[] = {
@@ -38,7 +54,8 @@ static void put(size_t at, uint64_t value, size_t bytes)
 
 static size_t make_image(const struct layout *l)
 {
-	size_t header = 8 + 16 + (l->entry == 4 ? 8 : 0), names = header + 40, pcvalues = names + 16, functions = 128;
+	size_t header = 8 + 16 + (l->entry == 4 ? 8 : 0), names = header + 40,
+	       pcvalues = names + 16, functions = 128;
 	uint64_t base = l->entry == 4 ? 0 : 0x401000;
 
 	memset(image, 0, sizeof(image));
@@ -57,7 +74,7 @@ static size_t make_image(const struct layout *l)
 	memcpy(image + pcvalues + 1, PCSP, sizeof(PCSP) - 1);
 	memcpy(image + pcvalues + 8, PCFILE, sizeof(PCFILE) - 1);
 	memcpy(image + pcvalues + 11, PCLN, sizeof(PCLN) - 1);
-	put(324, 1, 4);		/* the unit's file, the second of all units' */
+	put(324, 1, 4); /* the unit's file, the second of all units' */
 	memcpy(image + 328, FILES, sizeof(FILES) - 1);
 	for (unsigned i = 0; i < 3; i++)
 		put(functions + 2 * i * l->entry, base + 32 * i, l->entry);
@@ -94,21 +111,25 @@ static void check_layout(const struct layout *l)
 	check(f.flags == GO_ASM && f.pcsp);
 	v = gopclntab_values(&table, f.pcsp, f.size);
 	for (size_t i = 0; i < 3; i++)
-		check(go_values_next(&v) && v.start == expected[i].start && v.end == expected[i].end &&
-		      v.value == expected[i].value);
+		check(go_values_next(&v) && v.start == expected[i].start &&
+		      v.end == expected[i].end && v.value == expected[i].value);
 	check(!go_values_next(&v));
 	v = gopclntab_values(&table, f.pcsp, 10);
 	check(go_values_next(&v) && go_values_next(&v) && v.end == 10 && !go_values_next(&v),
 	      "no value leaves the function");
 	for (uint64_t at = 0; at < 32; at++)
 		check(gopclntab_find(&table, 0x401000 + at, &f) && f.start == 0x401000 &&
-		      gopclntab_line(&table, &f, at, &file, &line) && !strcmp(file, "main.go") && line == (at < 4 ? 7 : 9));
-	check(gopclntab_find(&table, 0x401020, &f) && !strcmp(f.name, "cfun") && !gopclntab_line(&table, &f, 0, &file, &line));
-	check(!gopclntab_find(&table, 0x400fff, &f) && !gopclntab_find(&table, 0x401040, &f), "outside");
+		      gopclntab_line(&table, &f, at, &file, &line) && !strcmp(file, "main.go") &&
+		      line == (at < 4 ? 7 : 9));
+	check(gopclntab_find(&table, 0x401020, &f) && !strcmp(f.name, "cfun") &&
+	      !gopclntab_line(&table, &f, 0, &file, &line));
+	check(!gopclntab_find(&table, 0x400fff, &f) && !gopclntab_find(&table, 0x401040, &f),
+	      "outside");
 	check(gopclntab_function(&table, 1, &f) && !f.pcsp && !strcmp(f.name, "cfun"));
 	for (size_t less = 0; less < size; less++)
 		if (!gopclntab_over(&table, image, less))
-			for (uint64_t i = 0; i < table.nr; i++)	/* under a sanitizer: within its bounds */
+			/* under a sanitizer: within its bounds */
+			for (uint64_t i = 0; i < table.nr; i++)
 				if (gopclntab_function(&table, i, &f))
 					gopclntab_line(&table, &f, 5, &file, &line);
 	put(8, UINT64_MAX / 16, 8);
@@ -119,10 +140,11 @@ static void check_layout(const struct layout *l)
 
 static void check_prologues(void)
 {
-	static const uint8_t moved[] = { 0x48, 0x83, 0xec, 0x18, 0x48, 0x89, 0x6c, 0x24, 0x10, 0x90 },
-			     far[] = { 0x48, 0x89, 0xac, 0x24, 0x78, 1, 0, 0 },
-			     least[] = { 0x48, 0x89, 0x2c, 0x24 }, pushed[] = { 0x55, 0x90 },
-			     other[] = { 0x48, 0x89, 0x5c, 0x24, 0x10, 0x90 };
+	static const uint8_t
+		moved[] = { 0x48, 0x83, 0xec, 0x18, 0x48, 0x89, 0x6c, 0x24, 0x10, 0x90 },
+		far[] = { 0x48, 0x89, 0xac, 0x24, 0x78, 1, 0, 0 },
+		least[] = { 0x48, 0x89, 0x2c, 0x24 }, pushed[] = { 0x55, 0x90 },
+		other[] = { 0x48, 0x89, 0x5c, 0x24, 0x10, 0x90 };
 	uint64_t from;
 
 	check(machine_saves_fp(moved, sizeof(moved), 4, 24, &from) && from == 9);
@@ -136,8 +158,7 @@ static void check_prologues(void)
 
 /* ---- assembly ---- */
 
-__asm__(
-	".text\n"
+__asm__(".text\n"
 	"switches: mov 8(%rsp), %rdi\n"
 	"	push %rdi\n"
 	"s1:	pop %rdi\n"
@@ -168,7 +189,10 @@ __asm__(
 	"sigreturn: mov $15, %rax\n"
 	"	syscall\n"
 	"sigreturn_end:\n"
-	/* asmcgocall since Go 1.21: with a frame pointer below the return address; and C called where it is on g0's stack */
+	/*
+	 * asmcgocall since Go 1.21: with a frame pointer below the return address; and C called
+	 * where it is on g0's stack
+	 */
 	"calls_c: push %rbp\n"
 	"	mov %rsp, %rbp\n"
 	"	mov %rsp, %rdx\n"
@@ -210,8 +234,8 @@ __asm__(
 
 extern const uint8_t leaves_twice[], l1[], leaves_twice_end[];
 extern const uint8_t calls_c[], a1[], a2[], a3[], a4[], calls_c_end[];
-extern const uint8_t switches[], s1[], s2[], s3[], s4[], s5[], s6[], switches_end[], crosses[], c1[], c2[],
-	c3[], crosses_end[], sigreturn[], sigreturn_end[];
+extern const uint8_t switches[], s1[], s2[], s3[], s4[], s5[], s6[], switches_end[], crosses[],
+	c1[], c2[], c3[], crosses_end[], sigreturn[], sigreturn_end[];
 
 static struct eh_rule rules[256];
 
@@ -224,9 +248,11 @@ static void keep(void *arg, uint64_t at, const struct eh_rule *rule)
 
 static uint32_t make_rules(const char *name, const uint8_t *code, const uint8_t *end)
 {
-	static const uint8_t whole[] = { 0x02, 0x7f, 0x00 };	/* 0 for 127 bytes */
+	static const uint8_t whole[] = { 0x02, 0x7f, 0x00 }; /* 0 for 127 bytes */
 	struct gopclntab table = { .bytes = whole, .size = sizeof(whole), .quantum = 1 };
-	struct go_function f = { .name = name, .size = end - code, .flags = GO_SPWRITE | GO_ASM, .pcsp = whole };
+	struct go_function f = {
+		.name = name, .size = end - code, .flags = GO_SPWRITE | GO_ASM, .pcsp = whole
+	};
 	uint32_t curg = 0;
 
 	check(!go_assembly(&table, &f, go_special_of(&f), code, &curg, keep, NULL));
@@ -235,7 +261,8 @@ static uint32_t make_rules(const char *name, const uint8_t *code, const uint8_t 
 
 static bool is_plain(const struct eh_rule *r, int reg, int offset)
 {
-	return r->kind == RULE_REG && r->cfa_reg == reg && r->cfa_offset == offset && r->saved[SAVED_RA] == -1;
+	return r->kind == RULE_REG && r->cfa_reg == reg && r->cfa_offset == offset &&
+	       r->saved[SAVED_RA] == -1;
 }
 
 static void check_assembly(void)
@@ -246,45 +273,54 @@ static void check_assembly(void)
 	check(curg == 0xc8, "%#x", curg);
 	check(is_plain(&rules[0], EH_RSP, 8) && rules[0].saved[SAVED_RBX] == SAVED_LOST &&
 	      rules[0].saved[SAVED_RBP] == SAVED_SAME);
-	check(is_plain(&rules[s1 - switches], EH_RSP, 16) && is_plain(&rules[s2 - switches], EH_RSP, 8));
+	check(is_plain(&rules[s1 - switches], EH_RSP, 16) &&
+	      is_plain(&rules[s2 - switches], EH_RSP, 8));
 	for (int i = 0; i < 2; i++) {
 		r = &rules[(i ? s4 : s3) - switches];
-		check(r->kind == RULE_OTHER_STACK && OTHER_STACK_SWITCH(r->cfa_offset) == GO_SYSTEMSTACK &&
-		      r->deref_offset == 8);
+		check(r->kind == RULE_OTHER_STACK &&
+		      OTHER_STACK_SWITCH(r->cfa_offset) == GO_SYSTEMSTACK && r->deref_offset == 8);
 		check(OTHER_STACK_OFFSET(r->cfa_offset) == 0xc8);
 	}
-	check(is_plain(&rules[s5 - switches], EH_RSP, 8) && is_plain(&rules[s6 - switches], EH_RSP, 8),
+	check(is_plain(&rules[s5 - switches], EH_RSP, 8) &&
+		      is_plain(&rules[s6 - switches], EH_RSP, 8),
 	      "back again");
 
 	make_rules("runtime.asmcgocall", calls_c, calls_c_end);
 	for (int i = 0; i < 2; i++) {
 		r = &rules[(i ? a2 : a1) - calls_c];
-		check(r->kind == RULE_OTHER_STACK && OTHER_STACK_SWITCH(r->cfa_offset) == GO_ASMCGOCALL &&
-		      r->deref_offset == 16 && OTHER_STACK_OFFSET(r->cfa_offset) == 8);
+		check(r->kind == RULE_OTHER_STACK &&
+		      OTHER_STACK_SWITCH(r->cfa_offset) == GO_ASMCGOCALL && r->deref_offset == 16 &&
+		      OTHER_STACK_OFFSET(r->cfa_offset) == 8);
 	}
 	check(is_plain(&rules[a3 - calls_c], EH_RSP, 8));
 	r = &rules[a4 - calls_c];
-	check(r->kind == RULE_DEREF && r->cfa_reg == EH_RSP && r->deref_offset == 0 && r->cfa_offset == 16);
+	check(r->kind == RULE_DEREF && r->cfa_reg == EH_RSP && r->deref_offset == 0 &&
+	      r->cfa_offset == 16);
 
 	make_rules("runtime.systemstack", leaves_twice, leaves_twice_end);
-	check(OTHER_STACK_SWITCH(rules[l1 - leaves_twice].cfa_offset) == GO_SWITCH, "left at two depths");
+	check(OTHER_STACK_SWITCH(rules[l1 - leaves_twice].cfa_offset) == GO_SWITCH,
+	      "left at two depths");
 	make_rules("runtime.asmcgocall", switches, switches_end);
 	check(!OTHER_STACK_OFFSET(rules[s3 - switches].cfa_offset), "no g is kept on g0's stack");
 
 	make_rules("runtime.mcall", switches, switches_end);
-	check(rules[s4 - switches].saved[SAVED_RA] == SAVED_LOST, "nobody knows where its caller is by now");
+	check(rules[s4 - switches].saved[SAVED_RA] == SAVED_LOST,
+	      "nobody knows where its caller is by now");
 
 	make_rules("runtime.nanotime1", crosses, crosses_end);
 	for (int i = 0; i < 2; i++) {
 		r = &rules[(i ? c2 : c1) - crosses];
 		check(is_plain(r, EH_R12, 24) && r->flags & RULE_CROSSES);
 	}
-	check(is_plain(&rules[c3 - crosses], EH_RSP, 24) && !(rules[c3 - crosses].flags & RULE_CROSSES));
+	check(is_plain(&rules[c3 - crosses], EH_RSP, 24) &&
+	      !(rules[c3 - crosses].flags & RULE_CROSSES));
 
 	make_rules("runtime.sigreturn", sigreturn, sigreturn_end);
-	check(rules[0].flags == RULE_SIGNAL && rules[0].kind == RULE_DEREF && rules[0].saved[SAVED_RA] == 21);
+	check(rules[0].flags == RULE_SIGNAL && rules[0].kind == RULE_DEREF &&
+	      rules[0].saved[SAVED_RA] == 21);
 	make_rules("runtime.goexit", switches, switches_end);
-	check(rules[0].saved[SAVED_RA] == SAVED_LOST && rules[s6 - switches].saved[SAVED_RA] == SAVED_LOST);
+	check(rules[0].saved[SAVED_RA] == SAVED_LOST &&
+	      rules[s6 - switches].saved[SAVED_RA] == SAVED_LOST);
 }
 
 int main(void)

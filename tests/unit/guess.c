@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Guesses for frames without a rule, on code and stacks made by hand: the bytes as GNU as assembles what
- * stands beside.
+ * Guesses for frames without a rule, on code and stacks made by hand: the bytes as GNU as assembles
+ * what stands beside.
  */
 #include <stdint.h>
 #include <string.h>
@@ -12,7 +12,9 @@
 
 static struct eh_unwind unwind;
 
-/* the leaf at CODE + pc with rsp = STACK, on code of a file or of none, and nothing known about it */
+/*
+ * the leaf at CODE + pc with rsp = STACK, on code of a file or of none, and nothing known about it
+ */
 static struct eh_unwind *leaf(uint32_t pc, uint16_t module_id)
 {
 	unwind = (struct eh_unwind){ .end_if_wrong = END_NO_ROW };
@@ -21,7 +23,9 @@ static struct eh_unwind *leaf(uint32_t pc, uint16_t module_id)
 	unwind.frame.reg[0] = 1;
 	unwind.frame.reg[EH_RSP] = STACK;
 	unwind.stack.nr_frames = 1;
-	unwind.mapping = (struct eh_mapping){ .start = CODE, .end = CODE + sizeof(code), .module_id = module_id };
+	unwind.mapping = (struct eh_mapping){ .start = CODE,
+					      .end = CODE + sizeof(code),
+					      .module_id = module_id };
 	return &unwind;
 }
 
@@ -61,7 +65,7 @@ static void calls(void)
 static void put_code(const char *callee, size_t nr)
 {
 	memset(code, 0x90, sizeof(code));
-	memcpy(code + 59, "\xe8\x40\x00\x00\x00", 5);	/* call CODE + 128 */
+	memcpy(code + 59, "\xe8\x40\x00\x00\x00", 5); /* call CODE + 128 */
 	memcpy(code + 128, callee, nr);
 	memset(stack, 0, sizeof(stack));
 }
@@ -73,7 +77,8 @@ static void by_return_address(void)
 	put_code("\xc3", 1);
 	stack[0] = CODE + 64;
 	u = leaf(128, 0);
-	check(!leave_by_guess(u) && u->frame.ip == CODE + 64 && u->frame.reg[EH_RSP] == STACK + 8, "at ret");
+	check(!leave_by_guess(u) && u->frame.ip == CODE + 64 && u->frame.reg[EH_RSP] == STACK + 8,
+	      "at ret");
 	check(u->guessed && u->frame.by_call && u->frame.known == KNOWN_ALL && !u->by_fp);
 	stack[0] = CODE + 63;
 	u = leaf(128, 0);
@@ -82,25 +87,27 @@ static void by_return_address(void)
 	put_code("\x90\xc3", 2);
 	stack[0] = CODE + 64;
 	u = leaf(128, 0);
-	check(!leave_by_guess(u) && u->frame.ip == CODE + 64, "at the first instruction of what is called");
+	check(!leave_by_guess(u) && u->frame.ip == CODE + 64,
+	      "at the first instruction of what is called");
 	u = leaf(128, 0);
 	u->stack.nr_frames = 2;
-	check(leave_by_guess(u) && u->end == END_NO_ROW, "what has made a call itself has pushed, too");
+	check(leave_by_guess(u) && u->end == END_NO_ROW,
+	      "what has made a call itself has pushed, too");
 	code[60] += 64;
 	u = leaf(128, 0);
 	check(leave_by_guess(u) && u->end == END_NO_ROW, "the call leads past the pc");
 }
 
 /*
- * where a frame pointer is kept, but is not set: by the code around the leaf's pc, whose first byte stands
- * before it
+ * where a frame pointer is kept, but is not set: by the code around the leaf's pc, whose first byte
+ * stands before it
  */
 static void around_frames(void)
 {
 	static const struct {
 		const char *code;
 		size_t nr;
-		int words;	/* on the return address; -1: not known */
+		int words; /* on the return address; -1: not known */
 		const char *what;
 	} places[] = {
 		{ "\x90\x55\x48\x89\xe5", 5, 0, "push %%rbp; mov %%rsp, %%rbp" },
@@ -118,15 +125,17 @@ static void around_frames(void)
 		int words = places[i].words;
 
 		put_code("\x90", 1);
-		memcpy(code + 62, "\xff\xd0", 2);	/* call *%rax */
+		memcpy(code + 62, "\xff\xd0", 2); /* call *%rax */
 		memcpy(code + 239, places[i].code, places[i].nr);
 		stack[0] = words == 1 ? 0x1234 : CODE + 64;
 		stack[1] = CODE + 64;
 		u = leaf(240, 0);
 		u->frame.reg[EH_RBP] = 0x5678;
 		check(leave_by_guess(u) == (words < 0), "%s", places[i].what);
-		check(words < 0 || (u->frame.ip == CODE + 64 && u->frame.reg[EH_RSP] == STACK + 8 * words + 8 &&
-				    u->frame.reg[EH_RBP] == (words ? 0x1234 : 0x5678)), "%s", places[i].what);
+		check(words < 0 || (u->frame.ip == CODE + 64 &&
+				    u->frame.reg[EH_RSP] == STACK + 8 * words + 8 &&
+				    u->frame.reg[EH_RBP] == (words ? 0x1234 : 0x5678)),
+		      "%s", places[i].what);
 		u = leaf(240, 0);
 		u->stack.nr_frames = 2;
 		check(leave_by_guess(u), "%s: but of the leaf only", places[i].what);
@@ -152,7 +161,8 @@ static void by_frame_pointer(void)
 
 	check(!leave_by_guess(u) && u->frame.ip == CODE + 64 && u->frame.reg[EH_RSP] == STACK + 32);
 	check(u->frame.reg[EH_RBP] == STACK + 128 && u->by_fp && u->guessed);
-	check(u->frame.known == (1 << EH_RSP | 1 << EH_RBP), "the other registers may have changed");
+	check(u->frame.known == (1 << EH_RSP | 1 << EH_RBP),
+	      "the other registers may have changed");
 
 	check(leave_by_guess(frame_pointer(STACK + 17)), "not aligned");
 	check(leave_by_guess(frame_pointer(STACK + sizeof(stack))), "unreadable");
@@ -173,7 +183,8 @@ static void by_frame_pointer(void)
 	check(!leave_without_rule(u), "the file's code has rules, but none here");
 	u = frame_pointer(STACK + 16);
 	u->module.pending = NO_CODE_TABLE;
-	check(leave_without_rule(u) && u->end == END_NO_TABLE, "nothing is known of the file's code");
+	check(leave_without_rule(u) && u->end == END_NO_TABLE,
+	      "nothing is known of the file's code");
 	u->module.entry_end = sizeof(code);
 	check(leave_without_rule(u) && u->end == END_COMPLETE, "the entry point needs no rule");
 
@@ -188,7 +199,7 @@ static void new_thread(void)
 {
 	struct eh_unwind *u;
 
-	put_code("\x0f\x05\x90", 3);	/* syscall */
+	put_code("\x0f\x05\x90", 3); /* syscall */
 	u = leaf(130, 1);
 	u->frame.reg[0] = 0;
 	check(leave_by_guess(u) && u->end == END_COMPLETE, "clone has returned 0");

@@ -51,18 +51,21 @@ static void check_values(const char *name, const struct histogram_unit *unit, si
 		expected[row]++;
 	}
 	qsort(values, nr, sizeof(values[0]), ascending);
-	check(h->count == nr && h->total_ns == total && h->min_ns == values[0] && h->max_ns == values[nr - 1],
+	check(h->count == nr && h->total_ns == total && h->min_ns == values[0] &&
+		      h->max_ns == values[nr - 1],
 	      "%s, %s", name, unit->name);
 	check(histogram_mean(h) == total / nr);
 	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
-		size_t rank = shares[i] * nr;	/* the first of which at least that share is below or the same */
+		/* the first of which at least that share is below or the same */
+		size_t rank = shares[i] * nr;
 		uint64_t exact, got = histogram_quantile(h, shares[i]);
 
 		rank += rank < shares[i] * nr;
 		exact = values[rank - 1];
 		/* a 64th, and where units are finer than buckets, one of those */
-		check((got > exact ? got - exact : exact - got) <= exact / 64 + 1, "%s, %s: %g is %llu, exactly %llu", name, unit->name,
-		      shares[i], (unsigned long long)got, (unsigned long long)exact);
+		check((got > exact ? got - exact : exact - got) <= exact / 64 + 1,
+		      "%s, %s: %g is %llu, exactly %llu", name, unit->name, shares[i],
+		      (unsigned long long)got, (unsigned long long)exact);
 	}
 	histogram_fold(h, rows);
 	check(!memcmp(rows, expected, sizeof(rows)), "%s, %s", name, unit->name);
@@ -81,9 +84,11 @@ static void check_buckets(void)
 	uint32_t bad = 0;
 
 	for (uint32_t i = 0; i < NR_BUCKETS; i++) {
-		uint64_t start = bucket_start(i), next = bucket_start(i + 1);	/* 0 at the end: 2^64 */
+		/* 0 at the end: 2^64 */
+		uint64_t start = bucket_start(i), next = bucket_start(i + 1);
 
-		bad += bucket_of(start) != i || bucket_of(next - 1) != i || (start >= 64 && next - start > start / 64);
+		bad += bucket_of(start) != i || bucket_of(next - 1) != i ||
+		       (start >= 64 && next - start > start / 64);
 	}
 	check(bad == 0 && bucket_start(NR_BUCKETS) == 0 && bucket_of(UINT64_MAX) == NR_BUCKETS - 1);
 }
@@ -94,13 +99,19 @@ static void check_times(void)
 		uint64_t ns;
 		const char *text;
 	} times[] = {
-		{ 0, "0 ns" }, { 999, "999 ns" }, { 1000, "1.000 us" }, { 18021234, "18.02 ms" }, { 999960, "1.000 ms" },
-		{ 25030000000, "25.03 s" }, { 999940000, "999.9 ms" }, { 123456000000, "123.5 s" },
+		{ 0, "0 ns" },
+		{ 999, "999 ns" },
+		{ 1000, "1.000 us" },
+		{ 18021234, "18.02 ms" },
+		{ 999960, "1.000 ms" },
+		{ 25030000000, "25.03 s" },
+		{ 999940000, "999.9 ms" },
+		{ 123456000000, "123.5 s" },
 	};
 
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
-		check(!strcmp(histogram_time(times[i].ns).text, times[i].text), "%s: %s", times[i].text,
-		      histogram_time(times[i].ns).text);
+		check(!strcmp(histogram_time(times[i].ns).text, times[i].text), "%s: %s",
+		      times[i].text, histogram_time(times[i].ns).text);
 }
 
 /* bcc's picture of 0, 1, 1, 2 and 3: its first row is that of 0 and 1 */
@@ -144,7 +155,7 @@ static void check_heatmap(void)
 	heatmap_add(&map, 0, h);
 	histogram_init(h, &histogram_usecs);
 	histogram_add(h, 70000, 1000);
-	histogram_add(h, 80000, 1000);	/* in the row above it */
+	histogram_add(h, 80000, 1000); /* in the row above it */
 	heatmap_add(&map, 2, h);
 	check(map.nr == 3);
 
@@ -153,7 +164,10 @@ static void check_heatmap(void)
 	fclose(out);
 	for (line = text; (line = strchr(line, '|')); line = strchr(line, '\n'))
 		for (int i = 0; i < 3; i++)
-			columns[i] += line[i + 1] == '@' ? 100 : line[i + 1] == '.' ? 1 : line[i + 1] == ' ' ? 0 : 10000;
+			columns[i] += line[i + 1] == '@'   ? 100
+				      : line[i + 1] == '.' ? 1
+				      : line[i + 1] == ' ' ? 0
+							   : 10000;
 	check(columns[0] == 101 && columns[1] == 0 && columns[2] == 200, "%s", text);
 	free(text);
 
@@ -163,7 +177,9 @@ static void check_heatmap(void)
 	columns[0] = 0;
 	for (at = text; (at = strstr(at, "</title></rect>")); at++)
 		columns[0]++;
-	check(columns[0] == 4 && strstr(text, "<title>1000 from ") && strstr(text, "&#60;&#38;&#62;"), "%s", text);
+	check(columns[0] == 4 && strstr(text, "<title>1000 from ") &&
+		      strstr(text, "&#60;&#38;&#62;"),
+	      "%s", text);
 	free(text);
 	heatmap_free(&map);
 	free(h);

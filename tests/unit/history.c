@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A history of intervals: the sums of any last time are those of a plain list; with a limit, nothing is lost in sum. */
+/*
+ * A history of intervals: the sums of any last time are those of a plain list; with a limit,
+ * nothing is lost in sum.
+ */
 #include "live/history.h"
 
 #include <stdlib.h>
@@ -7,9 +10,9 @@
 
 #include "check.h"
 
-#define NR_STACKS 40
+#define NR_STACKS    40
 #define NR_INTERVALS 50
-#define SECOND 1000000000ULL
+#define SECOND       1000000000ULL
 
 static uint64_t count(const struct stack_value *value)
 {
@@ -32,7 +35,11 @@ static struct stack_frames *frames_of(uint64_t id, uint32_t nr)
 static struct stack_entry entry_of(uint64_t id, uint64_t value, const struct stack_entry *waker)
 {
 	return (struct stack_entry){
-		.key = { .user_stack = id, .pid = id % 7, .tid = id, .end = id % 3, .waker = waker ? waker->key.user_stack : 0 },
+		.key = { .user_stack = id,
+			 .pid = id % 7,
+			 .tid = id,
+			 .end = id % 3,
+			 .waker = waker ? waker->key.user_stack : 0 },
 		.value = { .count = value, .blocked_ns = 2 * value, .waiting_ns = 3 * value },
 		.user = frames_of(id, 1 + id % 5),
 		.waker = waker,
@@ -56,7 +63,8 @@ static uint64_t sum_of(const struct history_part *part)
 }
 
 /* plain[interval][stack] */
-static void compare(struct history *h, uint64_t last_ns, uint64_t plain[][NR_STACKS + 1], size_t from, size_t nr)
+static void compare(struct history *h, uint64_t last_ns, uint64_t plain[][NR_STACKS + 1],
+		    size_t from, size_t nr)
 {
 	struct history_part part;
 	bool same = true, whole = true;
@@ -69,15 +77,20 @@ static void compare(struct history *h, uint64_t last_ns, uint64_t plain[][NR_STA
 
 		for (size_t interval = from; interval < nr; interval++)
 			sum += plain[interval][id];
-		same &= sum == entry->value.count && entry->value.blocked_ns == 2 * sum && entry->value.waiting_ns == 3 * sum;
-		whole &= entry->user->nr == 1 + id % 5 && entry->user->frames[0] == id << FRAME_OFFSET_BITS &&
-			 (id % 4 ? !entry->waker : entry->waker && entry->waker->user->frames[0] >> FRAME_OFFSET_BITS == 1);
+		same &= sum == entry->value.count && entry->value.blocked_ns == 2 * sum &&
+			entry->value.waiting_ns == 3 * sum;
+		whole &= entry->user->nr == 1 + id % 5 &&
+			 entry->user->frames[0] == id << FRAME_OFFSET_BITS &&
+			 (id % 4 ? !entry->waker
+				 : entry->waker &&
+					   entry->waker->user->frames[0] >> FRAME_OFFSET_BITS == 1);
 		seen += sum;
 	}
 	for (size_t interval = from; interval < nr; interval++)
 		for (size_t id = 1; id <= NR_STACKS; id++)
 			expected += plain[interval][id];
-	check(same && whole && seen == expected, "from interval %zu: %zu of %zu", from, seen, expected);
+	check(same && whole && seen == expected, "from interval %zu: %zu of %zu", from, seen,
+	      expected);
 	check(part.from_ns == (1 + from) * SECOND && part.until_ns == (1 + nr) * SECOND);
 	history_part_free(&part);
 }
@@ -126,8 +139,8 @@ static void sums(void)
 }
 
 /*
- * Each interval has other stacks, as of a machine that always starts other programs; one is always there, and the hottest. A view
- * has a part of all stacks at any time.
+ * Each interval has other stacks, as of a machine that always starts other programs; one is always
+ * there, and the hottest. A view has a part of all stacks at any time.
  */
 static void limit(void)
 {
@@ -153,19 +166,22 @@ static void limit(void)
 		check(!history_take(h, 0, 0, &part));
 	}
 	check(most <= max, "%zu bytes of %zu", most, max);
-	check(sum_of(&part) == all, "%llu of %llu", (unsigned long long)sum_of(&part), (unsigned long long)all);
+	check(sum_of(&part) == all, "%llu of %llu", (unsigned long long)sum_of(&part),
+	      (unsigned long long)all);
 	for (size_t i = 0; i < part.nr; i++) {
 		const struct stack_entry *entry = &part.entries[i];
 
 		if (entry->user->nr == 1 && FRAME_IS_SUMMED(entry->user->frames[0]))
 			sums++;
 		else if (entry->key.user_stack == 1)
-			check(entry->value.count == of_hot, "the hottest stack is not among those summed up");
+			check(entry->value.count == of_hot,
+			      "the hottest stack is not among those summed up");
 	}
 	check(sums == 3, "a sum for each end reason: %llu", (unsigned long long)sums);
 	history_part_free(&part);
 	/* the last interval is there as it was */
-	check(!history_take(h, SECOND, 0, &part) && sum_of(&part) == 50 + each && part.nr == each + 1);
+	check(!history_take(h, SECOND, 0, &part) && sum_of(&part) == 50 + each &&
+	      part.nr == each + 1);
 	history_part_free(&part);
 	history_free(h);
 }

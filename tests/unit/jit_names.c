@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Perf maps and jitdumps: growing, garbage, code that moves, code over other code; look-ups against a plain
- * search.
+ * Perf maps and jitdumps: growing, garbage, code that moves, code over other code; look-ups against
+ * a plain search.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -33,18 +33,17 @@ static bool is(struct jit_names *names, uint64_t addr, uint64_t time_ns, const c
 
 static void check_perf_map(void)
 {
-	static const char first[] =
-		"7f0010 20 one\n"
-		"0x7f0030 0x10 two with blanks \r\n"
-		"\n"
-		"garbage\n"
-		"7f0040 8\n"
-		"7f0040 zz name\n"
-		"11111111111111111 8 too large\n"
-		"ffffffffffffffff 8 around the end\n"
-		"7f0050 0 empty\n"
-		"7f0060 10 ha",
-	second[] = "lf\n7f0018 4 newer\n";
+	static const char first[] = "7f0010 20 one\n"
+				    "0x7f0030 0x10 two with blanks \r\n"
+				    "\n"
+				    "garbage\n"
+				    "7f0040 8\n"
+				    "7f0040 zz name\n"
+				    "11111111111111111 8 too large\n"
+				    "ffffffffffffffff 8 around the end\n"
+				    "7f0050 0 empty\n"
+				    "7f0060 10 ha",
+			  second[] = "lf\n7f0018 4 newer\n";
 	struct jit_names names = {};
 	struct perf_map map = {};
 	int fd = memfd_create("map", 0);
@@ -54,13 +53,14 @@ static void check_perf_map(void)
 	check(!perf_map_read(&map, fd, &names));
 	check(names.nr == 2 && names.bad == 5, "%zu, %lu bad", names.nr, names.bad);
 	check(is(&names, 0x7f0010, UINT64_MAX, "one") && is(&names, 0x7f002f, UINT64_MAX, "one"));
-	check(is(&names, 0x7f0030, UINT64_MAX, "two with blanks") && is(&names, 0x7f0040, UINT64_MAX, NULL));
+	check(is(&names, 0x7f0030, UINT64_MAX, "two with blanks") &&
+	      is(&names, 0x7f0040, UINT64_MAX, NULL));
 	check(is(&names, 0x7f000f, UINT64_MAX, NULL) && is(&names, 0x7f0060, UINT64_MAX, NULL));
 	put(fd, second, sizeof(second) - 1);
 	check(!perf_map_read(&map, fd, &names) && names.nr == 4);
 	check(is(&names, 0x7f0060, UINT64_MAX, "half"));
-	check(is(&names, 0x7f0017, UINT64_MAX, "one") && is(&names, 0x7f0018, UINT64_MAX, "newer") &&
-	      is(&names, 0x7f001c, UINT64_MAX, "one"));
+	check(is(&names, 0x7f0017, UINT64_MAX, "one") &&
+	      is(&names, 0x7f0018, UINT64_MAX, "newer") && is(&names, 0x7f001c, UINT64_MAX, "one"));
 	check(!ftruncate(fd, 0) && !lseek(fd, 0, SEEK_SET));
 	put(fd, "7f0010 20 anew\n", 15);
 	check(!perf_map_read(&map, fd, &names) && is(&names, 0x7f0018, UINT64_MAX, "anew") &&
@@ -119,17 +119,21 @@ struct record {
 	uint64_t vma, words[4];
 } __attribute__((packed));
 
-static void put_load(int fd, uint64_t time, uint64_t addr, uint64_t size, uint64_t index, const char *name)
+static void put_load(int fd, uint64_t time, uint64_t addr, uint64_t size, uint64_t index,
+		     const char *name)
 {
 	static const uint8_t code[64];
-	struct record r = { 0, 56 + strlen(name) + 1 + sizeof(code), time, 1, 1, addr, { addr, size, index } };
+	struct record r = {
+		0, 56 + strlen(name) + 1 + sizeof(code), time, 1, 1, addr, { addr, size, index }
+	};
 
 	put(fd, &r, 56);
 	put(fd, name, strlen(name) + 1);
 	put(fd, code, sizeof(code));
 }
 
-static void put_move(int fd, uint64_t time, uint64_t from, uint64_t to, uint64_t size, uint64_t index)
+static void put_move(int fd, uint64_t time, uint64_t from, uint64_t to, uint64_t size,
+		     uint64_t index)
 {
 	struct record r = { 1, sizeof(r), time, 1, 1, from, { from, to, size, index } };
 
@@ -147,20 +151,23 @@ static void check_jitdump(void)
 	put_load(fd, 100, 0x1000, 64, 0, "f");
 	put_load(fd, 110, 0x2000, 64, 1, "g");
 	check(!jitdump_read(&dump, fd, &names));
-	check(is(&names, 0x1010, UINT64_MAX, "f") && is(&names, 0x2010, 110, "g") && is(&names, 0x2010, 109, NULL));
+	check(is(&names, 0x1010, UINT64_MAX, "f") && is(&names, 0x2010, 110, "g") &&
+	      is(&names, 0x2010, 109, NULL));
 	put_move(fd, 120, 0x1000, 0x3000, 64, 0);
-	put(fd, "\2\0\0\0\x20\0\0\0", 8);	/* debug info, not whole yet */
+	put(fd, "\2\0\0\0\x20\0\0\0", 8); /* debug info, not whole yet */
 	check(!jitdump_read(&dump, fd, &names));
-	check(is(&names, 0x1010, 119, "f") && is(&names, 0x1010, 120, NULL) && is(&names, 0x3010, 120, "f") &&
-	      is(&names, 0x3010, 119, NULL));
+	check(is(&names, 0x1010, 119, "f") && is(&names, 0x1010, 120, NULL) &&
+	      is(&names, 0x3010, 120, "f") && is(&names, 0x3010, 119, NULL));
 	put(fd, "12345678________________", 24);
-	put_load(fd, 130, 0x1020, 64, 2, "h");	/* where f was */
+	put_load(fd, 130, 0x1020, 64, 2, "h"); /* where f was */
 	check(!jitdump_read(&dump, fd, &names));
-	check(is(&names, 0x1020, 119, "f") && is(&names, 0x1020, 130, "h") && is(&names, 0x1020, UINT64_MAX, "h"));
-	put_move(fd, 140, 0, 0x9000, 64, 77);	/* of nothing */
+	check(is(&names, 0x1020, 119, "f") && is(&names, 0x1020, 130, "h") &&
+	      is(&names, 0x1020, UINT64_MAX, "h"));
+	put_move(fd, 140, 0, 0x9000, 64, 77); /* of nothing */
 	put(fd, "\3\0\0\0\x10\0\0\0________", 16);
 	put_load(fd, 150, 0x9000, 64, 3, "after the end");
-	check(!jitdump_read(&dump, fd, &names) && dump.closed && is(&names, 0x9000, UINT64_MAX, NULL));
+	check(!jitdump_read(&dump, fd, &names) && dump.closed &&
+	      is(&names, 0x9000, UINT64_MAX, NULL));
 	close(fd);
 	jit_names_free(&names);
 }
@@ -180,13 +187,18 @@ static void check_bad_jitdumps(void)
 	close(fd);
 	/* shorter than its own head: nobody knows where the next one begins */
 	for (uint32_t bytes = 0; bytes < 16; bytes++) {
-		struct { uint32_t type, bytes; uint64_t time; } record = { 0, bytes, 0 };
+		struct {
+			uint32_t type, bytes;
+			uint64_t time;
+		} record = { 0, bytes, 0 };
 		struct jitdump dump = {};
 
 		fd = memfd_create("dump", 0);
 		put_header(fd, 1, 0);
 		put(fd, &record, sizeof(record));
-		check(!jitdump_read(&dump, fd, &names) && dump.closed && names.bad == 1 && !names.nr, "%u bytes", bytes);
+		check(!jitdump_read(&dump, fd, &names) && dump.closed && names.bad == 1 &&
+			      !names.nr,
+		      "%u bytes", bytes);
 		close(fd);
 		jit_names_free(&names);
 	}
@@ -205,9 +217,12 @@ static void check_random(void)
 		char name[16];
 
 		codes[i] = (struct jit_code){
-			.start = random() % 20000, .until_ns = UINT64_MAX, .from_ns = random() % 3 ? i : 0,
+			.start = random() % 20000,
+			.until_ns = UINT64_MAX,
+			.from_ns = random() % 3 ? i : 0,
 		};
-		codes[i].end = codes[i].start + 1 + (random() % 10 ? random() % 30 : random() % 5000);
+		codes[i].end =
+			codes[i].start + 1 + (random() % 10 ? random() % 30 : random() % 5000);
 		sprintf(name, "%d", i);
 		error |= jit_names_add(&names, &codes[i], name, strlen(name));
 	}
@@ -217,7 +232,8 @@ static void check_random(void)
 		int best = -1;
 
 		for (int i = 0; i < NR; i++)
-			if (addr >= codes[i].start && addr < codes[i].end && codes[i].from_ns <= time_ns &&
+			if (addr >= codes[i].start && addr < codes[i].end &&
+			    codes[i].from_ns <= time_ns &&
 			    (best < 0 || codes[i].from_ns >= codes[best].from_ns))
 				best = i;
 		sprintf(name, "%d", best);
@@ -298,11 +314,13 @@ static void check_files(void)
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
 	unlink(path);
-	check(!update(&files) && !jit_files_any(&files) && !files.names.nr && jit_files_want_dump(&files));
+	check(!update(&files) && !jit_files_any(&files) && !files.names.nr &&
+	      jit_files_want_dump(&files));
 	map = fopen(path, "w");
 	fprintf(map, "1000 10 late\n");
 	fflush(map);
-	check(!update(&files) && is(&files.names, 0x1008, UINT64_MAX, "late") && jit_files_any(&files));
+	check(!update(&files) && is(&files.names, 0x1008, UINT64_MAX, "late") &&
+	      jit_files_any(&files));
 	unlink(path);
 	fprintf(map, "2000 10 deleted\n");
 	fclose(map);
@@ -332,7 +350,8 @@ static int file_of(const char *text)
 }
 
 /* an update of a process that was started then, whose map has this function */
-static bool named(struct jit_processes *processes, pid_t pid, unsigned started, const char *expected)
+static bool named(struct jit_processes *processes, pid_t pid, unsigned started,
+		  const char *expected)
 {
 	struct jit_opened opened = { .fds = { -1, -1, -1, -1 } };
 	char stat[200], map[200];
@@ -340,13 +359,16 @@ static bool named(struct jit_processes *processes, pid_t pid, unsigned started, 
 	uint64_t start;
 	int error;
 
-	snprintf(stat, sizeof(stat), "%d (a) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 %u 20", pid, started);
+	snprintf(stat, sizeof(stat), "%d (a) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 %u 20",
+		 pid, started);
 	snprintf(map, sizeof(map), "1000 10 %s\n", expected);
 	opened.fds[JIT_STAT] = file_of(stat);
 	opened.fds[JIT_MAP] = file_of(map);
 	error = jit_processes_update(processes, pid, &opened);
 	jit_opened_close(&opened);
-	return !error && jit_processes_find(processes, pid, 0x1008, UINT64_MAX, &name, &start) == JIT_FOUND && !strcmp(name, expected);
+	return !error &&
+	       jit_processes_find(processes, pid, 0x1008, UINT64_MAX, &name, &start) == JIT_FOUND &&
+	       !strcmp(name, expected);
 }
 
 static void check_processes(void)
@@ -357,9 +379,11 @@ static void check_processes(void)
 	for (pid_t pid = 1; pid <= 2 * JIT_MAX_PROCESSES; pid++)
 		failed += !named(processes, pid, 1, "first");
 	check(!failed, "later processes have names, too: %d have none", failed);
-	check(count_descriptors() <= before + JIT_MAX_PROCESSES, "and the files of no more are open");
+	check(count_descriptors() <= before + JIT_MAX_PROCESSES,
+	      "and the files of no more are open");
 	check(named(processes, 1, 1, "again"), "one that was forgotten is read again");
-	check(named(processes, 1, 2, "reused"), "a process with the number of another one has its own names");
+	check(named(processes, 1, 2, "reused"),
+	      "a process with the number of another one has its own names");
 	jit_processes_free(processes);
 	check(count_descriptors() == before);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Rules of code whose compiler says how large its frame is: with the handlers behind it to which a frame that is to be
- * deoptimised returns, as HotSpot has them, one for method handles' calls behind the other. It is never run.
+ * Rules of code whose compiler says how large its frame is: with the handlers behind it to which a
+ * frame that is to be deoptimised returns, as HotSpot has them, one for method handles' calls
+ * behind the other. It is never run.
  */
 #include "check.h"
 #include "runtimes/hotspot/jit_rules.h"
@@ -9,8 +10,7 @@
 
 #define FRAME_BYTES 48
 
-__asm__(
-	".text\n"
+__asm__(".text\n"
 	".p2align 4\n"
 	"jit:	push %rbp\n"
 	"in1:	sub $32, %rsp\n"
@@ -36,11 +36,14 @@ __asm__(
 	"se4:	mov $2, %ecx\n"
 	"	pop %rsp\n"
 	"se5:	mov %rax, (%rdi)\n"
-	"	and $-16, %rsp\n"		/* now sp is lost */
+	"	and $-16, %rsp\n" /* now sp is lost */
 	"se6:	ret\n"
 	"se7:	nop\n"
 	"search_end:\n"
-	/* String.compareTo(), in a case of a switch: a block that nothing leads to, between the push and the pop */
+	/*
+	 * String.compareTo(), in a case of a switch: a block that nothing leads to, between the
+	 * push and the pop
+	 */
 	"cases:	push %rbp\n"
 	"	sub $32, %rsp\n"
 	"ca1:	jmp *%rax\n"
@@ -56,7 +59,10 @@ __asm__(
 	"	pop %rbp\n"
 	"	ret\n"
 	"cases_end:\n"
-	/* where it is not said where the frame is whole: called; and jumped to, without a return address */
+	/*
+	 * where it is not said where the frame is whole: called; and jumped to, without a return
+	 * address
+	 */
 	"called: push %rbp\n"
 	"	sub $32, %rsp\n"
 	"cd1:	call far_away\n"
@@ -78,7 +84,8 @@ __asm__(
 extern const uint8_t jit[], in1[], in2[], in3[], in4[], first[], f1[], second[], s1[], end[];
 extern const uint8_t search[], se1[], se2[], se3[], se4[], se5[], se6[], se7[], search_end[];
 extern const uint8_t cases[], ca1[], ca2[], ca3[], ca4[], ca5[], cases_end[];
-extern const uint8_t called[], cd1[], cd2[], cd3[], called_end[], jumped[], ju1[], ju2[], ju3[], jumped_end[];
+extern const uint8_t called[], cd1[], cd2[], cd3[], called_end[], jumped[], ju1[], ju2[], ju3[],
+	jumped_end[];
 
 static struct {
 	size_t at;
@@ -115,15 +122,19 @@ static int depth_at(size_t at)
 static void make_rules(const uint8_t *code, const uint8_t *complete, const uint8_t *code_end)
 {
 	struct jit_code jit = {
-		.bytes = code, .size = code_end - code, .vaddr = (uintptr_t)code, .frame_bytes = FRAME_BYTES,
-		.complete = complete ? complete - code : UINT32_MAX, .nr_entries = 1,
+		.bytes = code,
+		.size = code_end - code,
+		.vaddr = (uintptr_t)code,
+		.frame_bytes = FRAME_BYTES,
+		.complete = complete ? complete - code : UINT32_MAX,
+		.nr_entries = 1,
 	};
 
 	nr_rows = 0;
 	check(!jit_rules(&jit, add, NULL));
 }
 
-#define RCX 2	/* by DWARF */
+#define RCX 2 /* by DWARF */
 
 static void test_kept_sp(void)
 {
@@ -152,11 +163,11 @@ static void test_block_that_is_never_run(void)
 static void test_entry_that_is_none(void)
 {
 	make_rules(called, NULL, called_end);
-	check(depth_at(0) == 8 && depth_at(cd1 - called) == FRAME_BYTES && depth_at(cd2 - called) == FRAME_BYTES &&
-	      depth_at(cd3 - called) == 8);
+	check(depth_at(0) == 8 && depth_at(cd1 - called) == FRAME_BYTES &&
+	      depth_at(cd2 - called) == FRAME_BYTES && depth_at(cd3 - called) == 8);
 	make_rules(jumped, NULL, jumped_end);
-	check(depth_at(0) == -1 && depth_at(ju1 - jumped) == FRAME_BYTES && depth_at(ju2 - jumped) == FRAME_BYTES &&
-	      depth_at(ju3 - jumped) == 8);
+	check(depth_at(0) == -1 && depth_at(ju1 - jumped) == FRAME_BYTES &&
+	      depth_at(ju2 - jumped) == FRAME_BYTES && depth_at(ju3 - jumped) == 8);
 }
 
 int main(void)

@@ -18,7 +18,8 @@ static int ask(void *arg, uint64_t address, const char **text, bool *schedules)
 }
 
 /* name NULL: it has none */
-static bool is(struct kernel_symbols *symbols, uint64_t address, const char *text, const char *name, uint64_t offset, const char *module)
+static bool is(struct kernel_symbols *symbols, uint64_t address, const char *text, const char *name,
+	       uint64_t offset, const char *module)
 {
 	const struct kernel_symbol *symbol;
 
@@ -34,16 +35,27 @@ int main(void)
 {
 	struct kernel_symbols *symbols = kernel_symbols_new(ask, NULL);
 
-	check(is(symbols, 1, "vfs_read+0x1f/0x320", "vfs_read", 0x1f, NULL), "a function of the kernel");
-	check(is(symbols, 2, "schedule+0x0/0x10", "schedule", 0, NULL) && kernel_symbols_find(symbols, 2)->schedules &&
-	      !kernel_symbols_find(symbols, 1)->schedules, "one of the scheduler");
+	check(is(symbols, 1, "vfs_read+0x1f/0x320", "vfs_read", 0x1f, NULL),
+	      "a function of the kernel");
+	check(is(symbols, 2, "schedule+0x0/0x10", "schedule", 0, NULL) &&
+		      kernel_symbols_find(symbols, 2)->schedules &&
+		      !kernel_symbols_find(symbols, 1)->schedules,
+	      "one of the scheduler");
 	check(nr_asked == 2, "each address is asked for once");
-	check(is(symbols, 3, "cpuid_read+0x45/0x90 [cpuid]", "cpuid_read", 0x45, "cpuid"), "a function of a module");
-	check(is(symbols, 4, "bpf_prog_6deef7357e7b4530_busy+0x2/0x99", "bpf_prog_6deef7357e7b4530_busy", 2, "bpf"), "a BPF program");
-	check(is(symbols, 5, "bpf_trampoline_6442536467+0x4b/0x1000", "bpf_trampoline_6442536467", 0x4b, "bpf"), "a trampoline of one");
+	check(is(symbols, 3, "cpuid_read+0x45/0x90 [cpuid]", "cpuid_read", 0x45, "cpuid"),
+	      "a function of a module");
+	check(is(symbols, 4, "bpf_prog_6deef7357e7b4530_busy+0x2/0x99",
+		 "bpf_prog_6deef7357e7b4530_busy", 2, "bpf"),
+	      "a BPF program");
+	check(is(symbols, 5, "bpf_trampoline_6442536467+0x4b/0x1000", "bpf_trampoline_6442536467",
+		 0x4b, "bpf"),
+	      "a trampoline of one");
 	check(is(symbols, 6, "bpf_prog_put+0x2/0x99", "bpf_prog_put", 2, NULL) &&
-	      is(symbols, 7, "bpf_trampoline_link_prog+0x2/0x99", "bpf_trampoline_link_prog", 2, NULL), "functions that serve them are the kernel's");
-	check(is(symbols, 8, "0x8", NULL, 0, NULL), "an address in no symbol: /proc/kallsyms, too, has none below the first");
+		      is(symbols, 7, "bpf_trampoline_link_prog+0x2/0x99",
+			 "bpf_trampoline_link_prog", 2, NULL),
+	      "functions that serve them are the kernel's");
+	check(is(symbols, 8, "0x8", NULL, 0, NULL),
+	      "an address in no symbol: /proc/kallsyms, too, has none below the first");
 	kernel_symbols_free(symbols);
 	return check_done();
 }

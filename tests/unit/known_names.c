@@ -10,7 +10,8 @@ static size_t charged, others;
 
 static int add(struct known_names *names, uint64_t frame, const char *symbol, const char *raw)
 {
-	return known_names_add(names, 1, &(struct named_frame){ .frame = frame }, symbol, raw, &charged);
+	return known_names_add(names, 1, &(struct named_frame){ .frame = frame }, symbol, raw,
+			       &charged);
 }
 
 static bool is(struct known_names *names, uint64_t frame, const char *symbol)
@@ -36,18 +37,22 @@ int main(void)
 	for (uint64_t frame = 0; frame < 1000; frame++)
 		if (add(&names, frame, "symbol", raw))
 			return 1;
-	check(names.bytes < 1000 * 1000, "a function's frames have one text: %zu bytes", names.bytes);
+	check(names.bytes < 1000 * 1000, "a function's frames have one text: %zu bytes",
+	      names.bytes);
 	check(charged == names.bytes, "%zu bytes are charged, of %zu", charged, names.bytes);
-	check(!add(&names, 5, "other", NULL) && is(&names, 5, "other") && is(&names, 6, "symbol"), "a later name replaces one");
+	check(!add(&names, 5, "other", NULL) && is(&names, 5, "other") && is(&names, 6, "symbol"),
+	      "a later name replaces one");
 	check(!add(&names, 5, NULL, NULL) && is(&names, 5, "other"), "but no name does not");
 	check(!add(&names, 1000, NULL, NULL) && is(&names, 1000, NULL));
 	check(!add(&names, 1000, "late", NULL) && is(&names, 1000, "late"));
 	known_names_forget(&names, is_gone, NULL, SIZE_MAX);
 	for (int i = 0; i < 100; i++) {
 		raw[0] = 'a' + i % 20;
-		check(!add(&names, i / 2, raw, raw) && charged == names.bytes, "also of names that are replaced: %zu of %zu", charged, names.bytes);
+		check(!add(&names, i / 2, raw, raw) && charged == names.bytes,
+		      "also of names that are replaced: %zu of %zu", charged, names.bytes);
 	}
-	check(!known_names_add(&names, 2, &(struct named_frame){}, raw, raw, &others) && others > sizeof(raw),
+	check(!known_names_add(&names, 2, &(struct named_frame){}, raw, raw, &others) &&
+		      others > sizeof(raw),
 	      "an owner pays for its own copy");
 	known_names_free(&names);
 	check(!charged && !others, "%zu and %zu bytes are still charged", charged, others);

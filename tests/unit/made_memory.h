@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the walk needs of the place it runs in (unwind_state.bpf.h): code, a stack and a slab made by hand.
+ * What the walk needs of the place it runs in (unwind_state.bpf.h): code, a stack and a slab made
+ * by hand.
  */
 #ifndef EHPERF_MADE_MEMORY_H
 #define EHPERF_MADE_MEMORY_H
@@ -10,17 +11,17 @@
 
 #include "unwind_state.bpf.h"
 
-#define CODE	0x401000ULL
-#define STACK	0x7fff0000ULL
+#define CODE  0x401000ULL
+#define STACK 0x7fff0000ULL
 
-static uint8_t code[256];	/* at address CODE */
-static uint64_t stack[64];	/* at address STACK */
+static uint8_t code[256];  /* at address CODE */
+static uint64_t stack[64]; /* at address STACK */
 
-static void *slab;		/* the first one; NULL: there is none */
+static void *slab; /* the first one; NULL: there is none */
 
 /* all of the bytes or none, from `size` bytes of memory that lie at address start */
-static inline uint32_t copy_bytes(void *to, uint32_t bytes, uint64_t addr, const void *memory, uint64_t start,
-				  size_t size)
+static inline uint32_t copy_bytes(void *to, uint32_t bytes, uint64_t addr, const void *memory,
+				  uint64_t start, size_t size)
 {
 	if (addr < start || addr - start > size - bytes)
 		return 0;

@@ -34,9 +34,11 @@ static void test_merging(void)
 	check(!merged_texts_add(texts, "a;b;c", 1) && !merged_texts_add(texts, "a;b", 5) &&
 	      !merged_texts_add(texts, "", 2) && !merged_texts_add(texts, "a;b;c", 3) &&
 	      !merged_texts_add(texts, "a;b;", 5) && !merged_texts_add(texts, "c\nb;a\n", 4));
-	check(prints(texts, "a;b 5|a;b; 5|a;b;c 4|c\nb;a\n 4| 2|"), "the largest first, equal values by text");
+	check(prints(texts, "a;b 5|a;b; 5|a;b;c 4|c\nb;a\n 4| 2|"),
+	      "the largest first, equal values by text");
 	check(merged_texts_sum(texts) == 20);
-	check(!merged_texts_add(texts, "a;b;c", 10) && prints(texts, "a;b;c 14|a;b 5|a;b; 5|c\nb;a\n 4| 2|"),
+	check(!merged_texts_add(texts, "a;b;c", 10) &&
+		      prints(texts, "a;b;c 14|a;b 5|a;b; 5|c\nb;a\n 4| 2|"),
 	      "after sorting, too");
 	merged_texts_free(texts);
 
@@ -44,16 +46,18 @@ static void test_merging(void)
 	memset(large, 'x', 20000);
 	large[20000] = 0;
 	snprintf(expected, sizeof(expected), "%s 3|", large);
-	check(!merged_texts_add(texts, large, 1) && !merged_texts_add(texts, large, 2) && prints(texts, expected),
+	check(!merged_texts_add(texts, large, 1) && !merged_texts_add(texts, large, 2) &&
+		      prints(texts, expected),
 	      "a name that is longer than a label");
 	large[19999] = 'y';
-	check(!merged_texts_add(texts, large, 9) && merged_texts_sort(texts) == 2, "and differs at its end");
+	check(!merged_texts_add(texts, large, 9) && merged_texts_sort(texts) == 2,
+	      "and differs at its end");
 	merged_texts_free(texts);
 	free(large);
 }
 
-#define NR_STACKS	250000
-#define NR_FRAMES	20
+#define NR_STACKS 250000
+#define NR_FRAMES 20
 
 static void test_very_many(void)
 {
@@ -72,10 +76,12 @@ static void test_very_many(void)
 		bytes += at - text;
 		error = merged_texts_add(texts, text, 1);
 	}
-	check(!error && merged_texts_sort(texts) == NR_STACKS && merged_texts_sum(texts) == NR_STACKS);
+	check(!error && merged_texts_sort(texts) == NR_STACKS &&
+	      merged_texts_sum(texts) == NR_STACKS);
 	merged_texts_free(texts);
 	getrusage(RUSAGE_SELF, &usage);
-	check(usage.ru_maxrss < 64 << 10, "%ld KiB for %zu KiB of text", usage.ru_maxrss, bytes >> 10);
+	check(usage.ru_maxrss < 64 << 10, "%ld KiB for %zu KiB of text", usage.ru_maxrss,
+	      bytes >> 10);
 }
 
 int main(void)

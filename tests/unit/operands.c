@@ -21,8 +21,23 @@ static const struct {
 };
 
 static const char *const others[] = {
-	"", "8", "8@", "@%rdi", "3@%rdi", "8f@%xmm0", "8@%xmm0", "8@%rdix", "8@%verylongname", "8@(%rax,%rbx,8)", "8@-8(%rax",
-	"8@x+4(%rip)", "8@x", "16@%rax", "8@%rax,", "264@%rax", "-2147483648@%rax",
+	"",
+	"8",
+	"8@",
+	"@%rdi",
+	"3@%rdi",
+	"8f@%xmm0",
+	"8@%xmm0",
+	"8@%rdix",
+	"8@%verylongname",
+	"8@(%rax,%rbx,8)",
+	"8@-8(%rax",
+	"8@x+4(%rip)",
+	"8@x",
+	"16@%rax",
+	"8@%rax,",
+	"264@%rax",
+	"-2147483648@%rax",
 };
 
 int main(void)
@@ -30,10 +45,12 @@ int main(void)
 	for (size_t i = 0; i < sizeof(operands) / sizeof(operands[0]); i++) {
 		struct event_argument argument = {};
 
-		check(!operand_parse(operands[i].text, &argument) && !memcmp(&argument, &operands[i].argument, sizeof(argument)),
+		check(!operand_parse(operands[i].text, &argument) &&
+			      !memcmp(&argument, &operands[i].argument, sizeof(argument)),
 		      "operand '%s'", operands[i].text);
 	}
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		check(operand_parse(others[i], &(struct event_argument){}) == -ENOTSUP, "no operand: '%s'", others[i]);
+		check(operand_parse(others[i], &(struct event_argument){}) == -ENOTSUP,
+		      "no operand: '%s'", others[i]);
 	return check_done();
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A report that has no room for all: nothing is lost in sum, and a process loses nothing to others. */
+/*
+ * A report that has no room for all: nothing is lost in sum, and a process loses nothing to others.
+ */
 #include "report/other_stacks.h"
 
 #include <stdlib.h>
 
 #include "check.h"
 
-#define FRAMES 9	/* of each stack, so that an entry counts for 10 */
+#define FRAMES 9 /* of each stack, so that an entry counts for 10 */
 enum { FLOOD = 10, MODEST, SMALL, NR_PIDS };
 
 static uint64_t count(const struct stack_value *value)
@@ -74,10 +76,12 @@ static void try(size_t room, size_t of_flood, size_t of_modest, size_t of_small,
 	}
 	check(whole[FLOOD] == of_flood && whole[MODEST] == of_modest && whole[SMALL] == of_small,
 	      "%zu: %zu %zu %zu", room, whole[FLOOD], whole[MODEST], whole[SMALL]);
-	check(nr_sums == sums && summed == others.nr && summed == all - of_flood - of_modest - of_small,
+	check(nr_sums == sums && summed == others.nr &&
+		      summed == all - of_flood - of_modest - of_small,
 	      "%zu: %zu sums of %zu", room, nr_sums, summed);
 	check(!of_flood || coldest == 1001 - of_flood, "the hottest are kept");
-	check(sum.count == 500500 + 210 + 1 && sum.blocked_ns == 2 * sum.count && sum.waiting_ns == 3 * sum.count);
+	check(sum.count == 500500 + 210 + 1 && sum.blocked_ns == 2 * sum.count &&
+	      sum.waiting_ns == 3 * sum.count);
 	other_stacks_free(&others);
 	free(entries);
 }

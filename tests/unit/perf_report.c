@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The format of perf script, which has each sample: its size is bounded, and the stacks keep their shares. */
+/*
+ * The format of perf script, which has each sample: its size is bounded, and the stacks keep their
+ * shares.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,20 +25,27 @@ static size_t count(const char *text, const char *thread)
 
 int main(void)
 {
-	struct { struct stack_frames frames; uint64_t frame[10]; } user = { .frames.nr = 10 };
+	struct {
+		struct stack_frames frames;
+		uint64_t frame[10];
+	} user = { .frames.nr = 10 };
 	static struct stack_entry entries[NR_STACKS];
 	struct stack_summary summary = { .measure = &measure };
 	uint64_t left_out = 0, all = 0;
 	size_t bytes, hot, cold;
 	char *text;
-	struct stack_writer w = { .out = open_memstream(&text, &bytes), .max_bytes = 1 << 20, .left_out = &left_out };
+	struct stack_writer w = { .out = open_memstream(&text, &bytes),
+				  .max_bytes = 1 << 20,
+				  .left_out = &left_out };
 	FILE *full;
 	int error;
 
 	for (size_t i = 0; i < 10; i++)
 		user.frames.frames[i] = FRAME_ADDRESS | i << 4;
 	for (size_t i = 0; i < NR_STACKS; i++) {
-		entries[i] = (struct stack_entry){ .key.pid = i, .key.comm = "cold", .value.count = 1000, .user = &user.frames };
+		entries[i] = (struct stack_entry){
+			.key.pid = i, .key.comm = "cold", .value.count = 1000, .user = &user.frames
+		};
 		if (!i) {
 			strcpy(entries[i].key.comm, "hot");
 			entries[i].value.count = 900000;
@@ -47,7 +57,8 @@ int main(void)
 	hot = count(text, "hot ");
 	cold = count(text, "cold ");
 	check(!error && bytes < 2 << 20, "%zu bytes", bytes);
-	check(hot + cold + left_out == all && hot > 1000, "%zu and %zu samples, and %llu left out", hot, cold, (unsigned long long)left_out);
+	check(hot + cold + left_out == all && hot > 1000, "%zu and %zu samples, and %llu left out",
+	      hot, cold, (unsigned long long)left_out);
 	check(hot > 8.9 * cold && hot < 9.3 * cold, "a ten times hotter stack is that");
 	free(text);
 
@@ -57,7 +68,8 @@ int main(void)
 	entries[0].value.count = 5000;
 	error = stack_report_perf(&w, &summary, entries, 2);
 	fclose(w.out);
-	check(!error && count(text, "hot ") == 5000 && count(text, "cold ") == 1000 && !left_out, "with room, all of them");
+	check(!error && count(text, "hot ") == 5000 && count(text, "cold ") == 1000 && !left_out,
+	      "with room, all of them");
 	free(text);
 
 	full = fopen("/dev/full", "w");

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is known of processes after this and that event; expected values are drawn by hand beside each. */
+/*
+ * What is known of processes after this and that event; expected values are drawn by hand beside
+ * each.
+ */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,7 +27,10 @@ static void invalidated(void *arg, pid_t pid)
 {
 	char text[64];
 
-	snprintf(text, sizeof(text), "invalidated %s", pid == getpid() ? "self" : processes_find(arg, pid) ? "known" : "unknown");
+	snprintf(text, sizeof(text), "invalidated %s",
+		 pid == getpid()            ? "self"
+		 : processes_find(arg, pid) ? "known"
+					    : "unknown");
 	tell(text);
 }
 
@@ -32,7 +38,8 @@ static void forked(void *arg, pid_t parent, pid_t child)
 {
 	char text[64];
 
-	snprintf(text, sizeof(text), "forked %d %d%s", parent, child, processes_find(arg, child)->maps.nr ? "" : " without mappings");
+	snprintf(text, sizeof(text), "forked %d %d%s", parent, child,
+		 processes_find(arg, child)->maps.nr ? "" : " without mappings");
 	tell(text);
 }
 
@@ -51,12 +58,19 @@ static void heard(const char *expected)
 	told[0] = 0;
 }
 
-static void happens(enum process_event_kind kind, pid_t pid, pid_t parent, uint64_t time, uint64_t start,
-		    uint64_t end, uint64_t inode)
+static void happens(enum process_event_kind kind, pid_t pid, pid_t parent, uint64_t time,
+		    uint64_t start, uint64_t end, uint64_t inode)
 {
 	struct process_event event = {
-		.kind = kind, .pid = pid, .parent = parent, .time_ns = time,
-		.mapping = { .start = start, .end = end, .file_offset = 0x1000, .inode = inode, .path = inode ? "/a/file" : "" },
+		.kind = kind,
+		.pid = pid,
+		.parent = parent,
+		.time_ns = time,
+		.mapping = { .start = start,
+			     .end = end,
+			     .file_offset = 0x1000,
+			     .inode = inode,
+			     .path = inode ? "/a/file" : "" },
 	};
 
 	/* each of hundreds of thousands is no test by itself */
@@ -75,8 +89,10 @@ static const char *maps_of(pid_t pid)
 		return "unknown";
 	text[0] = 0;
 	for (size_t i = 0; i < process->maps.nr; i++)
-		length += snprintf(text + length, sizeof(text) - length, "%s%lx-%lx@%lx", i ? " " : "", process->maps.mappings[i].start,
-				   process->maps.mappings[i].end, process->maps.mappings[i].file_offset);
+		length += snprintf(text + length, sizeof(text) - length, "%s%lx-%lx@%lx",
+				   i ? " " : "", process->maps.mappings[i].start,
+				   process->maps.mappings[i].end,
+				   process->maps.mappings[i].file_offset);
 	return text;
 }
 
@@ -90,7 +106,7 @@ static void is(pid_t pid, const char *expected)
 static void test_mappings(void)
 {
 	happens(PROCESS_MAPPED, 1, 0, 1, 0x1000, 0x2000, 7);
-	is(1, "unknown");	/* nobody said that it is there */
+	is(1, "unknown"); /* nobody said that it is there */
 	happens(PROCESS_EXECED, 1, 0, 2, 0, 0, 0);
 	is(1, "");
 	happens(PROCESS_MAPPED, 1, 0, 3, 0x8000, 0xc000, 7);
@@ -98,11 +114,14 @@ static void test_mappings(void)
 	is(1, "1000-2000@1000 8000-c000@1000");
 	happens(PROCESS_UNMAPPED, 1, 0, 5, 0x9000, 0xa000, 0);
 	is(1, "1000-2000@1000 8000-9000@1000 a000-c000@3000");
-	happens(PROCESS_MAPPED, 1, 0, 6, 0x8800, 0xb000, 9);	/* over the end of one and the start of the next */
+	/* over the end of one and the start of the next */
+	happens(PROCESS_MAPPED, 1, 0, 6, 0x8800, 0xb000, 9);
 	is(1, "1000-2000@1000 8000-8800@1000 8800-b000@1000 b000-c000@4000");
-	happens(PROCESS_MAPPED, 1, 0, 7, 0x9000, 0xa000, 0);	/* nameless, within a file: its own text */
+	/* nameless, within a file: its own text */
+	happens(PROCESS_MAPPED, 1, 0, 7, 0x9000, 0xa000, 0);
 	is(1, "1000-2000@1000 8000-8800@1000 8800-b000@1000 b000-c000@4000");
-	happens(PROCESS_MAPPED, 1, 0, 8, 0x20000, 0x21000, 0);	/* nameless elsewhere: somebody's JIT */
+	/* nameless elsewhere: somebody's JIT */
+	happens(PROCESS_MAPPED, 1, 0, 8, 0x20000, 0x21000, 0);
 	happens(PROCESS_UNMAPPED, 1, 0, 9, 0x8000, 0xc000, 0);
 	is(1, "1000-2000@1000 20000-21000@1000");
 }
@@ -122,9 +141,10 @@ static void test_fork_and_exec(void)
 	happens(PROCESS_EXITED, 2, 0, 13, 0, 0, 0);
 	is(2, "unknown");
 	heard("invalidated known, exited 2");
-	happens(PROCESS_FORKED, 2, 1, 14, 0, 0, 0);	/* the number again */
+	happens(PROCESS_FORKED, 2, 1, 14, 0, 0, 0); /* the number again */
 	heard("forked 1 2");
-	happens(PROCESS_FORKED, 2, 3, 15, 0, 0, 0);	/* and again, with no word of the exit, from somebody unknown */
+	/* and again, with no word of the exit, from somebody unknown */
+	happens(PROCESS_FORKED, 2, 3, 15, 0, 0, 0);
 	is(2, "unknown");
 	heard("invalidated known, exited 2");
 }
@@ -135,7 +155,8 @@ static void test_readings(void)
 	const struct eh_image image = {};
 	uint64_t version;
 
-	check(process && read_self(&all, process_asked(&all, process, 0), &image) == process && process->maps.nr >= 3,
+	check(process && read_self(&all, process_asked(&all, process, 0), &image) == process &&
+		      process->maps.nr >= 3,
 	      "our own mappings can be read");
 	check(process->complete, "what was read is complete");
 	version = process->version;
@@ -143,10 +164,10 @@ static void test_readings(void)
 	check(process->version == version, "an event before the reading is in it already");
 	told[0] = 0;
 	check(read_self(&all, process_asked(&all, process, 0), &image) == process, "and again");
-	heard("");	/* nothing has changed */
+	heard(""); /* nothing has changed */
 	happens(PROCESS_EVENTS_LOST, 0, 0, process->read_ns + 1, 0, 0, 0);
 	check(!process->complete, "after lost events nothing is complete");
-	heard("");	/* what is published is right until the kernel counts a change */
+	heard(""); /* what is published is right until the kernel counts a change */
 	happens(PROCESS_MAPPED, 4000001, 0, process->read_ns + 1, 0x1000, 0x2000, 1);
 	check(processes_get(&all, 4000001));
 	happens(PROCESS_EVENTS_LOST, 0, 0, process->read_ns + 1, 0, 0, 0);
@@ -168,15 +189,20 @@ static void test_later(void)
 	tag = process_asked(&all, process, 3);
 	happens(PROCESS_MAPPED, 5, 0, process->asked_ns + UINT64_C(20000000), 0x8000, 0x9000, 2);
 	happens(PROCESS_UNMAPPED, 5, 0, process->asked_ns + UINT64_C(20000001), 0x1000, 0x2000, 0);
-	check(!proc_maps_append(
-		&maps, &(struct proc_mapping){ .start = 0x1000, .end = 0x3000, .inode = 1, .path = "/a" }));
-	check(!processes_read(&all, old, 0, &(struct proc_maps){}, &(struct eh_image){}), "not that one");
-	check(processes_read(&all, tag, 0, &maps, &(struct eh_image){ .tgid = 5 }) == process && process->complete);
+	check(!proc_maps_append(&maps, &(struct proc_mapping){ .start = 0x1000,
+							       .end = 0x3000,
+							       .inode = 1,
+							       .path = "/a" }));
+	check(!processes_read(&all, old, 0, &(struct proc_maps){}, &(struct eh_image){}),
+	      "not that one");
+	check(processes_read(&all, tag, 0, &maps, &(struct eh_image){ .tgid = 5 }) == process &&
+	      process->complete);
 	is(5, "2000-3000@1000 8000-9000@1000");
 	check(!process->asked && process->changes == 3 && process->image.tgid == 5);
 	tag = process_asked(&all, process, 3);
 	happens(PROCESS_EXECED, 5, 0, process->asked_ns + 1, 0, 0, 0);
-	check(!processes_read(&all, tag, 0, &(struct proc_maps){}, &(struct eh_image){}), "of another program");
+	check(!processes_read(&all, tag, 0, &(struct proc_maps){}, &(struct eh_image){}),
+	      "of another program");
 	check(process->complete && !process->maps.nr);
 }
 
@@ -194,7 +220,7 @@ static void test_refusal(void)
 
 	for (i = 0; !process->refused && i <= MAX_PROC_MAPPINGS; i++) {
 		happens(PROCESS_MAPPED, 6, 0, 2 + i, 0x10000 * i, 0x10000 * i + 0x1000, 1);
-		process->budget = (struct budget){};	/* as if it took its time */
+		process->budget = (struct budget){}; /* as if it took its time */
 	}
 	check(process->refused == -E2BIG && i == MAX_PROC_MAPPINGS + 1 && !process->maps.nr &&
 	      process_is_refused(process));
@@ -206,16 +232,20 @@ static void test_refusal(void)
 	check(!process_is_refused(child) && child->complete, "but not another program");
 	process->refused_until_ns = 1;
 	check(!process_is_refused(process) && !process->complete, "and not for good");
-	check(processes_why_refused(&all, 6) == -E2BIG && !processes_why_refused(&all, 1), "it is remembered why");
+	check(processes_why_refused(&all, 6) == -E2BIG && !processes_why_refused(&all, 1),
+	      "it is remembered why");
 	for (i = 0; !process->refused && i < 10000000; i++)
-		happens(i % 2 ? PROCESS_UNMAPPED : PROCESS_MAPPED, 6, 0, 200000 + i, 0x1000, 0x2000, 1);
-	check(process->refused == -EAGAIN, "nor may it change all the time: refused after %lu events", i);
+		happens(i % 2 ? PROCESS_UNMAPPED : PROCESS_MAPPED, 6, 0, 200000 + i, 0x1000, 0x2000,
+			1);
+	check(process->refused == -EAGAIN,
+	      "nor may it change all the time: refused after %lu events", i);
 	child->budget = all.budget = (struct budget){};
 	process_charge(&all, child, PROCESS_BUDGET_NS / 3);
 	check(!child->refused, "others may");
 	all.is_named = is_seven;
 	process_charge(&all, child, 10ULL * PROCESS_BUDGET_NS);
-	check(!child->refused, "one that was asked for pays for itself, also where all are followed");
+	check(!child->refused,
+	      "one that was asked for pays for itself, also where all are followed");
 	all.is_named = NULL;
 	process_charge(&all, child, 1);
 	check(child->refused == -EAGAIN, "and no other");
@@ -228,7 +258,8 @@ static void test_sharing(void)
 
 	for (uint64_t i = 1; i < 4; i++)
 		happens(PROCESS_MAPPED, 8, 0, i, 0x10000 * i, 0x10000 * i + 0x1000, 1);
-	check(parent->maps.mappings[0].path == parent->maps.mappings[2].path, "one path, kept once");
+	check(parent->maps.mappings[0].path == parent->maps.mappings[2].path,
+	      "one path, kept once");
 	happens(PROCESS_FORKED, 9, 8, 10, 0, 0, 0);
 	child = processes_find(&all, 9);
 	check(child->maps.mappings == parent->maps.mappings && child->maps.tid == 9);
@@ -243,7 +274,11 @@ static void test_sharing(void)
 int main(void)
 {
 	all = (struct processes){
-		.all = true, .observer = { .invalidated = invalidated, .forked = forked, .exited = exited, .arg = &all },
+		.all = true,
+		.observer = { .invalidated = invalidated,
+			      .forked = forked,
+			      .exited = exited,
+			      .arg = &all },
 	};
 	test_mappings();
 	test_fork_and_exec();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What is published of a process, with this test's own mappings and plain memory in the kernel's place: the
- * handles that the kernel holds, and the lists behind them; what becomes of them when mappings change or
- * something fails.
+ * What is published of a process, with this test's own mappings and plain memory in the kernel's
+ * place: the handles that the kernel holds, and the lists behind them; what becomes of them when
+ * mappings change or something fails.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,8 +14,8 @@
 #include "check.h"
 #include "read_self.h"
 
-#define CHILD 4000001	/* more than there may be */
-#define AT 0x1000000	/* where the test maps its file; below all that is there */
+#define CHILD 4000001   /* more than there may be */
+#define AT    0x1000000 /* where the test maps its file; below all that is there */
 
 static struct processes processes;
 static struct modules *modules;
@@ -25,7 +25,7 @@ static struct publisher *publisher;
 
 /* ---- the kernel ---- */
 
-static uint64_t handles[2];	/* of ourselves and of CHILD */
+static uint64_t handles[2]; /* of ourselves and of CHILD */
 static int settle_error, handle_error;
 
 static int settle(void *arg)
@@ -70,15 +70,19 @@ static struct process *self(void)
 	return processes_find(&processes, getpid());
 }
 
-static void happens(enum process_event_kind kind, pid_t pid, uint64_t start, uint64_t end, const char *path,
-		    uint64_t inode)
+static void happens(enum process_event_kind kind, pid_t pid, uint64_t start, uint64_t end,
+		    const char *path, uint64_t inode)
 {
 	struct process_event event = {
-		.kind = kind, .pid = pid, .parent = getpid(), .time_ns = UINT64_MAX / 2,
+		.kind = kind,
+		.pid = pid,
+		.parent = getpid(),
+		.time_ns = UINT64_MAX / 2,
 		.mapping = { .start = start, .end = end, .path = (char *)path, .inode = inode },
 	};
 
-	check(!processes_apply(&processes, &event), "event %d of %s", kind, pid == CHILD ? "the child" : "ourselves");
+	check(!processes_apply(&processes, &event), "event %d of %s", kind,
+	      pid == CHILD ? "the child" : "ourselves");
 }
 
 static void publish(pid_t pid)
@@ -105,13 +109,16 @@ static void test_list(void)
 	check(!publisher_find(publisher, getpid()), "nothing is published yet");
 	publish(getpid());
 	list = list_of(handles[0]);
-	check(list && list->image.tgid == (uint32_t)getpid() && list->nr_mappings == self()->maps.nr,
+	check(list && list->image.tgid == (uint32_t)getpid() &&
+		      list->nr_mappings == self()->maps.nr,
 	      "the whole list is there");
 	module = modules_get(modules, module_at(list, here));
-	check(module && strstr(module->path, "publisher"), "this function's module is '%s'", module ? module->path : "");
+	check(module && strstr(module->path, "publisher"), "this function's module is '%s'",
+	      module ? module->path : "");
 	check(module && tables_loc(tables, module->id) && !module->error, "and has a table");
 	check(publisher_is_current(publisher, self(), &(struct eh_image){ getpid(), 1, 2 }));
-	check(!publisher_is_current(publisher, self(), &(struct eh_image){ getpid(), 2, 2 }), "another image");
+	check(!publisher_is_current(publisher, self(), &(struct eh_image){ getpid(), 2, 2 }),
+	      "another image");
 }
 
 static void test_change(void)
@@ -121,7 +128,8 @@ static void test_change(void)
 	happens(PROCESS_MAPPED, getpid(), AT, AT + 0x1000, "", 0);
 	check(list_of(old), "one more mapping: the list stays until the next is there");
 	publisher_publish_changed(publisher, &processes);
-	check(handles[0] != old && list_of(handles[0]) && !list_of(old), "the next one took its place");
+	check(handles[0] != old && list_of(handles[0]) && !list_of(old),
+	      "the next one took its place");
 	check(list_of(handles[0])->nr_mappings == self()->maps.nr);
 	old = handles[0];
 	publisher_publish_changed(publisher, &processes);
@@ -133,8 +141,8 @@ static void test_change(void)
 }
 
 /*
- * a file that is deleted once its module was found: from then on, only what is known says which module it
- * is
+ * a file that is deleted once its module was found: from then on, only what is known says which
+ * module it is
  */
 static void test_modules_are_kept(void)
 {
@@ -156,11 +164,14 @@ static void test_modules_are_kept(void)
 	happens(PROCESS_FORKED, CHILD, 0, 0, NULL, 0);
 	publish(getpid());
 	list = list_of(handles[0]);
-	check(module_at(list, AT) == id && module_at(list, AT + 0x2000) == id && !module_at(list, AT + 0x1000),
+	check(module_at(list, AT) == id && module_at(list, AT + 0x2000) == id &&
+		      !module_at(list, AT + 0x1000),
 	      "its pieces are known to be the file's");
-	check(!module_at(list, AT - 0x1000), "a new mapping is not taken for what it cannot be shown to be");
+	check(!module_at(list, AT - 0x1000),
+	      "a new mapping is not taken for what it cannot be shown to be");
 	publish(CHILD);
-	check(module_at(list_of(handles[1]), AT) == id && module_at(list_of(handles[1]), AT + 0x2000) == id,
+	check(module_at(list_of(handles[1]), AT) == id &&
+		      module_at(list_of(handles[1]), AT + 0x2000) == id,
 	      "nor need a child find them again");
 	happens(PROCESS_UNMAPPED, getpid(), AT - 0x1000, AT + 0x3000, "", 0);
 	close(fd);
@@ -184,8 +195,8 @@ static void test_invalidation(void)
 	publisher_publish_changed(publisher, &processes);
 	check(!handles[0]);
 	publish(getpid());
-	check(list_of(handles[0]) && list_of(handles[0])->refused && list_of(handles[0])->quiet_until_ns &&
-		      !list_of(handles[0])->nr_mappings,
+	check(list_of(handles[0]) && list_of(handles[0])->refused &&
+		      list_of(handles[0])->quiet_until_ns && !list_of(handles[0])->nr_mappings,
 	      "that it is refused can be published");
 	self()->refused = 0;
 }
@@ -201,7 +212,8 @@ static void test_failures(void)
 	self()->version++;
 	publish(getpid());
 	published = publisher_find(publisher, getpid());
-	check(published && !published->live && publisher_counts(publisher).unpublished == unpublished,
+	check(published && !published->live &&
+		      publisher_counts(publisher).unpublished == unpublished,
 	      "no room for a handle is no failure");
 	check(!list_of(handles[0]), "the old handle is stale");
 	check(!publisher_is_current(publisher, self(), &published->image));
@@ -235,7 +247,9 @@ int main(void)
 	check(modules && !slabs_new(&slabs, (struct slab_source){ .add = plain_slab }) &&
 	      !tables_new(&tables, slabs, modules) && !publisher_new(&publisher, tables, target));
 	processes = (struct processes){ .all = true, .observer = publisher_observer(publisher) };
-	check(read_self(&processes, process_asked(&processes, processes_get(&processes, getpid()), 0), &(struct eh_image){}));
+	check(read_self(&processes,
+			process_asked(&processes, processes_get(&processes, getpid()), 0),
+			&(struct eh_image){}));
 	test_list();
 	test_change();
 	test_modules_are_kept();

@@ -4,7 +4,7 @@
 #include "runtimes/python_abi.h"
 #include "check.h"
 
-#define MAX_OF_PROCESS 25000	/* python_names.c */
+#define MAX_OF_PROCESS 25000 /* python_names.c */
 
 /* the number that a function of this process gets */
 static uint64_t see(struct python_names *names, pid_t pid, uint64_t code)

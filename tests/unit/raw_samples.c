@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Raw samples of this test itself: its registers, by getcontext(), and a copy of its stack, unwound by its
- * mappings; and those that are not to be unwound, because the process is not, or may not be, how it was.
+ * Raw samples of this test itself: its registers, by getcontext(), and a copy of its stack, unwound
+ * by its mappings; and those that are not to be unwound, because the process is not, or may not be,
+ * how it was.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -29,8 +30,9 @@ static struct host_stack stack;
 
 /* ---- the kernel ---- */
 
-static struct eh_image now;	/* the process's image */
-static uint64_t happens_ns;	/* 0, or when an event happened that is in the buffers when the reading arrives */
+static struct eh_image now; /* the process's image */
+/* 0, or when an event happened that is in the buffers when the reading arrives */
+static uint64_t happens_ns;
 static unsigned nr_readings;
 static uint64_t asked_tag;
 
@@ -45,7 +47,9 @@ static int ask(void *arg, struct process *process, uint32_t tgid, uint32_t uid)
 /* The reading that was asked for arrives, if the process is there still. */
 static void arrives(void)
 {
-	struct process_event event = { .kind = PROCESS_EXECED, .pid = getpid(), .time_ns = happens_ns };
+	struct process_event event = { .kind = PROCESS_EXECED,
+				       .pid = getpid(),
+				       .time_ns = happens_ns };
 	struct proc_maps none = {};
 
 	if (now.tgid)
@@ -81,13 +85,17 @@ static void remove_handle(void *arg, uint32_t tgid)
 }
 
 static struct raw_samples samples = {
-	.processes = &processes, .queue = &queue, .max_depth = MAX_DEPTH,
+	.processes = &processes,
+	.queue = &queue,
+	.max_depth = MAX_DEPTH,
 	.ask = ask,
 };
 
 /* ---- samples ---- */
 
-/* of the caller's frame and those above; what belongs to this function's own frame is not looked at */
+/*
+ * of the caller's frame and those above; what belongs to this function's own frame is not looked at
+ */
 static struct raw_record *sample_self(void)
 {
 	struct raw_record *raw = calloc(1, sizeof(*raw) + STACK_BYTES);
@@ -98,13 +106,19 @@ static struct raw_record *sample_self(void)
 	getcontext(&c);
 	*raw = (struct raw_record){
 		.syscall = -1,
-		.kind = RECORD_RAW, .stack_addr = r[REG_RSP], .time_ns = clock_ns(),
-		.key.pid = getpid(), .image = now, .ip = r[REG_RIP],
-		.reg = { r[REG_RAX], r[REG_RDX], r[REG_RCX], r[REG_RBX], r[REG_RSI], r[REG_RDI], r[REG_RBP], r[REG_RSP],
-			 r[REG_R8], r[REG_R9], r[REG_R10], r[REG_R11], r[REG_R12], r[REG_R13], r[REG_R14], r[REG_R15] },
+		.kind = RECORD_RAW,
+		.stack_addr = r[REG_RSP],
+		.time_ns = clock_ns(),
+		.key.pid = getpid(),
+		.image = now,
+		.ip = r[REG_RIP],
+		.reg = { r[REG_RAX], r[REG_RDX], r[REG_RCX], r[REG_RBX], r[REG_RSI], r[REG_RDI],
+			 r[REG_RBP], r[REG_RSP], r[REG_R8], r[REG_R9], r[REG_R10], r[REG_R11],
+			 r[REG_R12], r[REG_R13], r[REG_R14], r[REG_R15] },
 	};
 	remote.iov_base = (void *)(uintptr_t)raw->stack_addr;
-	raw->stack_bytes = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);	/* up to where the stack ends */
+	/* up to where the stack ends */
+	raw->stack_bytes = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
 	return raw;
 }
 
@@ -129,18 +143,24 @@ static bool unwinds(const struct raw_record *raw)
 	}
 	check(raw_samples_keep(&samples, copy, 0));
 	arrives();
-	return !raw_samples_resume(&samples, &stack, clock_ns(), take_stack, &resumed) && resumed == &stack;
+	return !raw_samples_resume(&samples, &stack, clock_ns(), take_stack, &resumed) &&
+	       resumed == &stack;
 }
 
-/* the caller's return address is what the compiler says it is, and the stack ends where processes begin */
+/*
+ * the caller's return address is what the compiler says it is, and the stack ends where processes
+ * begin
+ */
 static __attribute__((noinline)) void test_whole(void)
 {
 	struct raw_record *raw = sample_self();
-	uint64_t expected = (uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)), address = 0;
+	uint64_t expected = (uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)),
+		 address = 0;
 	const struct process *process;
 
 	check(unwinds(raw));
-	check(stack.end == END_COMPLETE && stack.nr >= 4, "end %d after %u frames", stack.end, stack.nr);
+	check(stack.end == END_COMPLETE && stack.nr >= 4, "end %d after %u frames", stack.end,
+	      stack.nr);
 	process = processes_find(&processes, getpid());
 	check(process && process->complete && publisher_is_current(publisher, process, &now),
 	      "the process is published now");
@@ -152,9 +172,10 @@ static __attribute__((noinline)) void test_whole(void)
 			address = m->start + there;
 	}
 	/* a frame is the return address, or an address within its call instruction */
-	check(address <= expected && expected - address <= 8, "the second caller is %#lx, expected %#lx",
-	      address, expected);
-	check(nr_readings == 1 && !raw_samples_unwind(&samples, raw, &stack) && nr_readings == 1, "it is read once");
+	check(address <= expected && expected - address <= 8,
+	      "the second caller is %#lx, expected %#lx", address, expected);
+	check(nr_readings == 1 && !raw_samples_unwind(&samples, raw, &stack) && nr_readings == 1,
+	      "it is read once");
 	free(raw);
 }
 
@@ -167,11 +188,9 @@ static void test_another_image(void)
 	check(unwinds(raw) && stack.end == END_UNKNOWN_PROCESS,
 	      "the process is another image by now: end %d", stack.end);
 	now.tgid = 0;
-	check(unwinds(raw) && stack.end == END_UNKNOWN_PROCESS,
-	      "it is gone: end %d", stack.end);
+	check(unwinds(raw) && stack.end == END_UNKNOWN_PROCESS, "it is gone: end %d", stack.end);
 	now = raw->image;
-	check(unwinds(raw) && stack.end == END_COMPLETE,
-	      "it is the sample's: end %d", stack.end);
+	check(unwinds(raw) && stack.end == END_COMPLETE, "it is the sample's: end %d", stack.end);
 	free(raw);
 }
 
@@ -202,21 +221,28 @@ static int take_resumed(void *arg, struct raw_record *raw, const struct host_sta
 	return 0;
 }
 
-/* a sample that waits for a table has the mapping list of its own time, whatever becomes of the process */
+/*
+ * a sample that waits for a table has the mapping list of its own time, whatever becomes of the
+ * process
+ */
 static void test_waiting(void)
 {
 	struct raw_record *first = sample_self(), *second = sample_self();
 	unsigned nr = 0;
 
-	check(!raw_samples_unwind(&samples, first, &stack) && stack.end == END_COMPLETE && !stack.wants_table);
+	check(!raw_samples_unwind(&samples, first, &stack) && stack.end == END_COMPLETE &&
+	      !stack.wants_table);
 	check(raw_samples_keep(&samples, first, 1) && raw_samples_keep(&samples, second, 1));
 	publisher_invalidate(publisher, getpid());
 	check(!publisher_find(publisher, getpid()));
-	check(!raw_samples_resume(&samples, &stack, clock_ns(), take_resumed, &nr) && nr == 2, "%u resumed", nr);
-	check(!raw_samples_resume(&samples, &stack, clock_ns(), take_resumed, &nr) && nr == 2, "each once");
+	check(!raw_samples_resume(&samples, &stack, clock_ns(), take_resumed, &nr) && nr == 2,
+	      "%u resumed", nr);
+	check(!raw_samples_resume(&samples, &stack, clock_ns(), take_resumed, &nr) && nr == 2,
+	      "each once");
 	first = sample_self();
 	check(!raw_samples_keep(&samples, first, 1), "nothing is published to wait with");
-	check(!raw_samples_unwind(&samples, first, &stack) && stack.end == END_COMPLETE, "end %d", stack.end);
+	check(!raw_samples_unwind(&samples, first, &stack) && stack.end == END_COMPLETE, "end %d",
+	      stack.end);
 	check(raw_samples_keep(&samples, first, 1));
 	/* what has waited takes no room: 100 MB wait, a MB at a time */
 	for (int i = 0; i < 100; i++) {
@@ -229,7 +255,7 @@ static void test_waiting(void)
 	}
 	first = sample_self();
 	check(raw_samples_keep(&samples, first, 1));
-	raw_samples_free(&samples);	/* while one waits */
+	raw_samples_free(&samples); /* while one waits */
 	samples.waiting = NULL;
 	samples.nr_waiting = samples.room = samples.waiting_bytes = 0;
 }
@@ -244,11 +270,14 @@ static void test_read_later(void)
 	process->complete = false;
 	nr_readings = 0;
 	check(raw_samples_unwind(&samples, raw, &stack) == -EINPROGRESS && nr_readings == 1);
-	check(raw_samples_unwind(&samples, raw, &stack) == -EINPROGRESS && nr_readings == 1, "it is asked for once");
+	check(raw_samples_unwind(&samples, raw, &stack) == -EINPROGRESS && nr_readings == 1,
+	      "it is asked for once");
 	check(raw_samples_keep(&samples, raw, 0));
-	check(!raw_samples_resume(&samples, &stack, clock_ns(), take_resumed, &nr) && !nr, "nothing is there yet");
+	check(!raw_samples_resume(&samples, &stack, clock_ns(), take_resumed, &nr) && !nr,
+	      "nothing is there yet");
 	arrives();
-	check(!raw_samples_resume(&samples, &stack, 1, take_resumed, &nr) && !nr, "what happened before the reading is not known yet");
+	check(!raw_samples_resume(&samples, &stack, 1, take_resumed, &nr) && !nr,
+	      "what happened before the reading is not known yet");
 	check(!raw_samples_resume(&samples, &stack, clock_ns(), take_resumed, &nr) && nr == 1);
 }
 
@@ -260,8 +289,7 @@ static void test_in_exec(void)
 	raw = sample_self();
 	raw->syscall = SYS_execve;
 	raw->ip = 0x10;
-	check(unwinds(raw) && stack.end == END_NO_USER && !stack.id, "end %d",
-	      stack.end);
+	check(unwinds(raw) && stack.end == END_NO_USER && !stack.id, "end %d", stack.end);
 	now.exec_id++;
 	raw->image = now;
 	nr_readings = 0;
@@ -279,27 +307,35 @@ static void test_stack(void)
 	static const struct {
 		uint64_t at;
 		uint32_t bytes, expected;
-	} reads[] = {
-		{ 0, 64, 64 }, { 100, 8, 8 },
-		{ 0x7c0, 0x80, 0x40 },		/* up to the page that is missing */
-		{ 0x800, 8, 0 }, { 0x17ff, 1, 0 }, { 0x17ff, 8, 0 },
-		{ 0x1800, 8, 8 },
-		{ 0x2ff8, 64, 8 },		/* up to the end of what was copied */
-		{ 0x3000, 8, 0 },		/* stack still, and not to be read later */
-	};
+	} reads
+		[] = {
+			{ 0, 64, 64 },         { 100, 8, 8 },
+			{ 0x7c0, 0x80, 0x40 }, /* up to the page that is missing */
+			{ 0x800, 8, 0 },       { 0x17ff, 1, 0 },
+			{ 0x17ff, 8, 0 },      { 0x1800, 8, 8 },
+			{ 0x2ff8, 64, 8 }, /* up to the end of what was copied */
+			{ 0x3000, 8, 0 },  /* stack still, and not to be read later */
+		};
 
-	*raw = (struct raw_record){ .syscall = -1, .stack_addr = 0x7f0000000800, .stack_bytes = 3 * 4096, .missing = 1 << 1, .key.pid = getpid() };
+	*raw = (struct raw_record){ .syscall = -1,
+				    .stack_addr = 0x7f0000000800,
+				    .stack_bytes = 3 * 4096,
+				    .missing = 1 << 1,
+				    .key.pid = getpid() };
 	raw->reg[EH_RSP] = raw->stack_addr + 128;
 	for (int i = 0; i < 3 * 4096; i++)
 		((uint8_t *)(raw + 1))[i] = i;
 	for (size_t i = 0; i < sizeof(reads) / sizeof(reads[0]); i++) {
 		uint8_t to[128];
-		uint32_t done = memory.read(memory.arg, to, reads[i].bytes, raw->stack_addr + reads[i].at);
+		uint32_t done =
+			memory.read(memory.arg, to, reads[i].bytes, raw->stack_addr + reads[i].at);
 
-		check(done == reads[i].expected && (!done || to[done - 1] == (uint8_t)(reads[i].at + done - 1)),
+		check(done == reads[i].expected &&
+			      (!done || to[done - 1] == (uint8_t)(reads[i].at + done - 1)),
 		      "%#x bytes at %#lx: %#x", reads[i].bytes, reads[i].at, done);
 	}
-	check(memory.read(memory.arg, &(uint8_t[4]){}, 4, (uintptr_t)&now) == 0, "other data has changed since");
+	check(memory.read(memory.arg, &(uint8_t[4]){}, 4, (uintptr_t)&now) == 0,
+	      "other data has changed since");
 	free(raw);
 }
 
@@ -315,18 +351,22 @@ static void test_far_stack(void)
 	} reads[] = {
 		{ 0x7f0000000800, 64, 64, 0 },
 		{ 0x7f0000000800 + RAW_NEAR_BYTES - 8, 64, 8, RAW_NEAR_BYTES - 8 },
-		{ 0x7f0000000800 + RAW_NEAR_BYTES, 8, 0 },	/* between the ends */
+		{ 0x7f0000000800 + RAW_NEAR_BYTES, 8, 0 }, /* between the ends */
 		{ 0x7f00000ffff8, 64, 0 },
 		{ 0x7f0000100000, 64, 64, RAW_NEAR_BYTES },
 		{ 0x7f0000100fc0, 0x80, 0x40, RAW_NEAR_BYTES + 0xfc0 },
-		{ 0x7f0000101000, 8, 0 }, { 0x7f0000101ff8, 8, 0 },
+		{ 0x7f0000101000, 8, 0 },
+		{ 0x7f0000101ff8, 8, 0 },
 		{ 0x7f0000102000, 8, 8, RAW_NEAR_BYTES + 0x2000 },
 		{ 0x7f0000100000 + RAW_FAR_BYTES - 8, 64, 8, RAW_NEAR_BYTES + RAW_FAR_BYTES - 8 },
 		{ 0x7f0000100000 + RAW_FAR_BYTES, 8, 0 },
 	};
 
 	*raw = (struct raw_record){
-		.stack_addr = 0x7f0000000800, .stack_bytes = BYTES, .far_at = RAW_NEAR_BYTES, .far_addr = 0x7f0000100000,
+		.stack_addr = 0x7f0000000800,
+		.stack_bytes = BYTES,
+		.far_at = RAW_NEAR_BYTES,
+		.far_addr = 0x7f0000100000,
 		.missing = 1 << (RAW_NEAR_PAGES + 1),
 	};
 	for (int i = 0; i < BYTES; i++)
@@ -335,7 +375,8 @@ static void test_far_stack(void)
 		uint8_t to[128];
 		uint32_t done = memory.read(memory.arg, to, reads[i].bytes, reads[i].addr);
 
-		check(done == reads[i].expected && !memcmp(to, (uint8_t *)(raw + 1) + reads[i].at, done),
+		check(done == reads[i].expected &&
+			      !memcmp(to, (uint8_t *)(raw + 1) + reads[i].at, done),
 		      "%#x bytes at %#lx: %#x", reads[i].bytes, reads[i].addr, done);
 	}
 	free(raw);

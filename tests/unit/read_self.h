@@ -7,8 +7,12 @@
 
 #include "unwind/processes.h"
 
-/* The reading with this tag, which process_asked() returned, arrives; image: the process's by then. NULL: it came too late */
-static inline struct process *read_self(struct processes *processes, uint64_t tag, const struct eh_image *image)
+/*
+ * The reading with this tag, which process_asked() returned, arrives; image: the process's by then.
+ * NULL: it came too late
+ */
+static inline struct process *read_self(struct processes *processes, uint64_t tag,
+					const struct eh_image *image)
 {
 	struct proc_maps maps = {};
 	int error = proc_maps_read(&maps, getpid());

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Regions of our own memory: code is written there, replaced, and unmapped, and what walks would find is looked at. */
+/*
+ * Regions of our own memory: code is written there, replaced, and unmapped, and what walks would
+ * find is looked at.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +23,7 @@ static struct regions regions;
 static struct proc_maps maps;
 static struct mapping_list list;
 static uint32_t generation;
-static uint8_t *code;		/* a page of our own */
+static uint8_t *code; /* a page of our own */
 
 #define PAGE 4096
 
@@ -39,18 +42,22 @@ static void write_function(uint8_t *at, uint8_t frame)
 	memcpy(at, bytes, sizeof(bytes));
 }
 
-#define IN_FRAME 4	/* offset of the nop */
+#define IN_FRAME 4 /* offset of the nop */
 
 /* the list is written anew, with what is mapped now */
 static void publish(void)
 {
 	const struct mapping_contents contents = {
-		.image = { .tgid = getpid() }, .generation = ++generation, .maps = &maps, .mapped = &mapped,
+		.image = { .tgid = getpid() },
+		.generation = ++generation,
+		.maps = &maps,
+		.mapped = &mapped,
 		.regions = &regions,
 	};
 	struct mapping_list old = list;
 
-	check(!mapped_modules_update(&mapped, modules, &maps) && !mapping_list_write(tables, &contents, &list));
+	check(!mapped_modules_update(&mapped, modules, &maps) &&
+	      !mapping_list_write(tables, &contents, &list));
 	if (old.loc)
 		mapping_list_release(tables, &old);
 	regions_forget(&regions, tables, &maps);
@@ -80,10 +87,14 @@ static bool want(void)
 {
 	bool given_up;
 
-	return regions_want(&regions, tables, getpid(), mapping_of(code), maps.mappings[0].number, &given_up);
+	return regions_want(&regions, tables, getpid(), mapping_of(code), maps.mappings[0].number,
+			    &given_up);
 }
 
-/* the CFA's offset from sp, by the rule that the kernel would find; 0: it would find none. *holds: the note's word is there */
+/*
+ * the CFA's offset from sp, by the rule that the kernel would find; 0: it would find none. *holds:
+ * the note's word is there
+ */
 static int cfa_and_note_at(uint32_t offset, bool *holds)
 {
 	const struct eh_table *table = &module_of(code)->tables[TABLE_CFI];
@@ -101,11 +112,13 @@ static int cfa_and_note_at(uint32_t offset, bool *holds)
 		if (ROW_PC(next) <= offset)
 			row = next;
 	}
-	rule = (struct eh_rule *)slabs_at(slabs, table->rules) + page->rule_base * RULE_BASE_UNIT + ROW_RULE(row);
+	rule = (struct eh_rule *)slabs_at(slabs, table->rules) + page->rule_base * RULE_BASE_UNIT +
+	       ROW_RULE(row);
 	if (rule->kind != RULE_REG || rule->cfa_reg != EH_RSP || !(rule->flags & RULE_NOTED))
 		return 0;
 	memcpy(&note, rule + 1, sizeof(note));
-	*holds = !memcmp((const void *)(uintptr_t)note.at, &note.word, sizeof(note.word)) && !note.tag;
+	*holds = !memcmp((const void *)(uintptr_t)note.at, &note.word, sizeof(note.word)) &&
+		 !note.tag;
 	return rule->cfa_offset;
 }
 
@@ -127,11 +140,13 @@ static void wait_for_pause(void)
 
 static void test_reading(void)
 {
-	check(asks() && !module_of(code)->tables[TABLE_CFI].nr_pages, "it is not read before a walk ends there");
+	check(asks() && !module_of(code)->tables[TABLE_CFI].nr_pages,
+	      "it is not read before a walk ends there");
 	check(want() && cfa_at(0) == 8 && cfa_at(IN_FRAME) == 8 + 0x20, "it has rules then");
 	check(!asks() && !want(), "and is not read again at once");
 	wait_for_pause();
-	check(asks() && !want() && cfa_at(IN_FRAME) == 8 + 0x20, "when it is, and nothing has changed, the table stays");
+	check(asks() && !want() && cfa_at(IN_FRAME) == 8 + 0x20,
+	      "when it is, and nothing has changed, the table stays");
 	publish();
 	check(cfa_at(IN_FRAME) == 8 + 0x20, "so it does in the next list");
 }
@@ -148,7 +163,8 @@ static void test_replaced_mapping(void)
 {
 	maps.mappings[0].number++;
 	publish();
-	check(asks() && cfa_at(IN_FRAME) == 0 && regions.nr == 0, "another mapping there is another region");
+	check(asks() && cfa_at(IN_FRAME) == 0 && regions.nr == 0,
+	      "another mapping there is another region");
 }
 
 /* the memory that tables take is given back */
@@ -170,12 +186,14 @@ static void test_memory(void)
 
 static void test_hopeless(void)
 {
-	static const uint8_t with_fp[] = { 0x55, 0x48, 0x89, 0xe5, 0x5d, 0xc3 };	/* push %rbp; mov %rsp, %rbp; pop; ret */
+	/* push %rbp; mov %rsp, %rbp; pop; ret */
+	static const uint8_t with_fp[] = { 0x55, 0x48, 0x89, 0xe5, 0x5d, 0xc3 };
 
 	memset(code, 0, PAGE);
 	memcpy(code, with_fp, sizeof(with_fp));
 	for (int i = 0; i < 40 && asks(); i++) {
-		check(!want() && !asks() && cfa_at(1) == 0, "code that keeps frame pointers has no rules");
+		check(!want() && !asks() && cfa_at(1) == 0,
+		      "code that keeps frame pointers has no rules");
 		maps.mappings[0].number++;
 		publish();
 	}
@@ -191,8 +209,8 @@ int main(void)
 	mapping.start = (uintptr_t)code;
 	mapping.end = mapping.start + PAGE;
 	modules = modules_new();
-	check(modules && !slabs_new(&slabs, (struct slab_source){ .add = add_slab }) && !tables_new(&tables, slabs, modules) &&
-	      !proc_maps_append(&maps, &mapping));
+	check(modules && !slabs_new(&slabs, (struct slab_source){ .add = add_slab }) &&
+	      !tables_new(&tables, slabs, modules) && !proc_maps_append(&maps, &mapping));
 	maps.tid = getpid();
 	publish();
 

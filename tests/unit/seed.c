@@ -34,7 +34,8 @@ static void test_processes(void)
 		_exit(write(ends[1], &of_child, sizeof(of_child)) != sizeof(of_child));
 	}
 	wait(NULL);
-	check(read(ends[0], &of_child, sizeof(of_child)) == sizeof(of_child) && of_child != hash_of_label());
+	check(read(ends[0], &of_child, sizeof(of_child)) == sizeof(of_child) &&
+	      of_child != hash_of_label());
 	check(hash_of_label() == hash_of_label());
 }
 
@@ -50,7 +51,8 @@ static void test_spread(void)
 	}
 	check(nr > 35000, "%zu of 65536 places: chance has 41427", nr);
 	check(seeded_hash((uint64_t[]){ 0 }, 1, "", 0) != seeded_hash((uint64_t[]){ 1 }, 1, "", 0));
-	check(seeded_hash(NULL, 0, "a", 1) != seeded_hash(NULL, 0, "a\0", 2), "zeros at the end count");
+	check(seeded_hash(NULL, 0, "a", 1) != seeded_hash(NULL, 0, "a\0", 2),
+	      "zeros at the end count");
 }
 
 int main(void)

@@ -26,8 +26,13 @@ static const char *part_of(const char *json, const char *name)
 static void test_deep(void)
 {
 	struct stack_frames *user = calloc(1, sizeof(*user) + NR_FRAMES * sizeof(user->frames[0]));
-	struct stack_entry entry = { .key = { .user_stack = 1, .pid = 7, .comm = "deep" }, .value.count = 3, .user = user };
-	struct live_shown shown = { .summary = { .tool = "test", .measure = &measure }, .entries = &entry, .nr = 1, .nr_all = 1 };
+	struct stack_entry entry = { .key = { .user_stack = 1, .pid = 7, .comm = "deep" },
+				     .value.count = 3,
+				     .user = user };
+	struct live_shown shown = { .summary = { .tool = "test", .measure = &measure },
+				    .entries = &entry,
+				    .nr = 1,
+				    .nr_all = 1 };
 	struct history_part last = {};
 	struct slices *slices = slices_new();
 	int others = 0, itself = 0, error = 0;
@@ -50,7 +55,8 @@ static void test_deep(void)
 		free(json);
 	}
 	check(!error && largest < 2 * MAX_BYTES, "%zu bytes", largest);
-	check(others > 1 && itself == 1, "it is one of the others in %d documents, until its frames are all there", others);
+	check(others > 1 && itself == 1,
+	      "it is one of the others in %d documents, until its frames are all there", others);
 	slices_free(slices);
 	free(user);
 }

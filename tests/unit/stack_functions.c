@@ -9,7 +9,10 @@
 enum { LIBA = 1, LIBB, PROG, OTHER_LIBA, NR_FILES = OTHER_LIBA };
 
 static const char *const paths[] = {
-	[LIBA] = "/lib/liba.so", [LIBB] = "/lib/libb.so", [PROG] = "/bin/prog", [OTHER_LIBA] = "/opt/liba.so",
+	[LIBA] = "/lib/liba.so",
+	[LIBB] = "/lib/libb.so",
+	[PROG] = "/bin/prog",
+	[OTHER_LIBA] = "/opt/liba.so",
 };
 
 static struct stack_frames *stack_of(uint32_t nr, const uint64_t *frames)
@@ -23,10 +26,13 @@ static struct stack_frames *stack_of(uint32_t nr, const uint64_t *frames)
 
 /* unnamed, so that each file is a function "[file]" */
 #define IN(file) ((uint64_t)(file) << FRAME_OFFSET_BITS | 0x1000)
-#define ENTRY(thread, name, n, ...) { \
-	.key = { .pid = 7, .tid = thread, .comm = name }, .value = { .count = n, .blocked_ns = 1000 * (n) }, \
-	.user = stack_of(sizeof((uint64_t[]){ __VA_ARGS__ }) / 8, (uint64_t[]){ __VA_ARGS__ }), \
-}
+#define ENTRY(thread, name, n, ...)                                       \
+	{                                                                 \
+		.key = { .pid = 7, .tid = thread, .comm = name },         \
+		.value = { .count = n, .blocked_ns = 1000 * (n) },        \
+		.user = stack_of(sizeof((uint64_t[]){ __VA_ARGS__ }) / 8, \
+				 (uint64_t[]){ __VA_ARGS__ }),            \
+	}
 
 static uint64_t blocked(const struct stack_value *value)
 {
@@ -37,18 +43,22 @@ static const struct measure samples = { .value = measure_count, .counted = "samp
 			    times = { .value = blocked, .counted = "samples", .is_time = true };
 
 /* the text of the entries; the caller frees it */
-static char *text_of(const struct measure *measure, const struct stack_entry *entries, size_t nr, size_t top)
+static char *text_of(const struct measure *measure, const struct stack_entry *entries, size_t nr,
+		     size_t top)
 {
 	static const struct file_key key;
 	struct stack_summary summary = { .tool = "test", .measure = measure };
 	char *text;
 	size_t bytes;
 	struct stack_writer w = {
-		.out = open_memstream(&text, &bytes), .names = { .modules = modules_new() }, .top = top,
+		.out = open_memstream(&text, &bytes),
+		.names = { .modules = modules_new() },
+		.top = top,
 	};
 
 	for (uint32_t id = 1; id <= NR_FILES; id++) {
-		check(!modules_adopt(w.names.modules, id, &(struct mapped_file){ .path = (char *)paths[id] }, &key));
+		check(!modules_adopt(w.names.modules, id,
+				     &(struct mapped_file){ .path = (char *)paths[id] }, &key));
 		modules_get(w.names.modules, id)->symbols_tried = true;
 	}
 	check(!stack_report_text(&w, &summary, entries, nr));
@@ -57,7 +67,8 @@ static char *text_of(const struct measure *measure, const struct stack_entry *en
 	return text;
 }
 
-static void is(const struct measure *measure, const struct stack_entry *entries, size_t nr, size_t top, const char *expected)
+static void is(const struct measure *measure, const struct stack_entry *entries, size_t nr,
+	       size_t top, const char *expected)
 {
 	char *text = text_of(measure, entries, nr, top);
 
@@ -69,7 +80,8 @@ static void is(const struct measure *measure, const struct stack_entry *entries,
 static void test_table(void)
 {
 	const struct stack_entry entries[] = {
-		ENTRY(7, "a", 50, IN(LIBA), IN(PROG), IN(LIBB), IN(PROG), IN(PROG)),	/* recursion counts once */
+		/* recursion counts once */
+		ENTRY(7, "a", 50, IN(LIBA), IN(PROG), IN(LIBB), IN(PROG), IN(PROG)),
 		ENTRY(7, "a", 30, IN(LIBB), IN(PROG)),
 		ENTRY(7, "a", 20, IN(OTHER_LIBA), IN(LIBB)),
 	};
@@ -98,8 +110,9 @@ static void test_table(void)
 static void test_threads(void)
 {
 	const struct stack_entry entries[] = {
-		ENTRY(8, "a", 1, IN(LIBA)), ENTRY(7, "a", 1, IN(LIBA)), ENTRY(8, "a", 1, IN(LIBA)), ENTRY(7, "a", 1, IN(LIBA)),
-		ENTRY(9, "b", 3, IN(LIBA)), ENTRY(7, "a", 1, IN(LIBB)), ENTRY(7, "a", 1, IN(LIBB)),
+		ENTRY(8, "a", 1, IN(LIBA)), ENTRY(7, "a", 1, IN(LIBA)), ENTRY(8, "a", 1, IN(LIBA)),
+		ENTRY(7, "a", 1, IN(LIBA)), ENTRY(9, "b", 3, IN(LIBA)), ENTRY(7, "a", 1, IN(LIBB)),
+		ENTRY(7, "a", 1, IN(LIBB)),
 	};
 
 	is(&samples, entries, 7, TOP_ALL,
@@ -115,7 +128,9 @@ static void test_threads(void)
 static void test_no_functions(void)
 {
 	struct stack_entry entries[] = {
-		ENTRY(7, "a", 1, IN(LIBA), FRAME_CUT(3), IN(PROG)), ENTRY(7, "a", 2, FRAME_SUMMED(5)), ENTRY(7, "a", 3, 0),
+		ENTRY(7, "a", 1, IN(LIBA), FRAME_CUT(3), IN(PROG)),
+		ENTRY(7, "a", 2, FRAME_SUMMED(5)),
+		ENTRY(7, "a", 3, 0),
 	};
 
 	entries[2].user = NULL;
@@ -143,10 +158,13 @@ static void test_cut(void)
 	entry.user = waker.user = stack_of(100, frames);
 	entry.waker = &waker;
 	text = text_of(&samples, &entry, 1, 0);
-	check(strstr(text, "\n    waker:           b (7)\n    [prog]\n    [prog]\n    [prog]\n    [prog]\n    … 86 frames …\n    [liba.so]\n"),
+	check(strstr(text,
+		     "\n    waker:           b (7)\n    [prog]\n    [prog]\n    [prog]\n    [prog]\n    … 86 frames …\n    [liba.so]\n"),
 	      "the waker's: %s", text);
 	check(strstr(text, "    [liba.so]\n    --\n    [liba.so]\n"));
-	check(strstr(text, "    [liba.so]\n    … 86 frames …\n    [prog]\n    [prog]\n    [prog]\n    [prog]\n    -                a (7)\n"));
+	check(strstr(
+		text,
+		"    [liba.so]\n    … 86 frames …\n    [prog]\n    [prog]\n    [prog]\n    [prog]\n    -                a (7)\n"));
 	free(text);
 	text = text_of(&samples, &entry, 1, 1);
 	check(!strstr(text, "…"));

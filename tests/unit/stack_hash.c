@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The hash that names stacks: what is chosen without knowing the seed makes no two stacks of one name. */
+/*
+ * The hash that names stacks: what is chosen without knowing the seed makes no two stacks of one
+ * name.
+ */
 #include <linux/types.h>
 #include <stdint.h>
 

@@ -7,7 +7,8 @@
 #include "report/stack_summary.h"
 
 /* the line ends like this */
-static void ends_later(uint64_t earlier, bool of_some, uint64_t samples, uint64_t lost, uint64_t lost_on_machine, const char *end)
+static void ends_later(uint64_t earlier, bool of_some, uint64_t samples, uint64_t lost,
+		       uint64_t lost_on_machine, const char *end)
 {
 	const struct measure measure = { .value = measure_count, .counted = "samples" };
 	const struct loss losses[] = {
@@ -15,8 +16,14 @@ static void ends_later(uint64_t earlier, bool of_some, uint64_t samples, uint64_
 		{ "lost_no_room", lost, NULL, .lost = true },
 	};
 	struct stack_summary s = {
-		.tool = "test", .measure = &measure, .seconds = 1, .losses = losses, .nr_losses = 2, .of_some = of_some,
-		.sum.count = samples, .earlier = earlier,
+		.tool = "test",
+		.measure = &measure,
+		.seconds = 1,
+		.losses = losses,
+		.nr_losses = 2,
+		.of_some = of_some,
+		.sum.count = samples,
+		.earlier = earlier,
 	};
 	char *text, expected[200];
 	size_t bytes;
@@ -24,12 +31,14 @@ static void ends_later(uint64_t earlier, bool of_some, uint64_t samples, uint64_
 
 	stack_summary_print(out, &s);
 	fclose(out);
-	snprintf(expected, sizeof(expected), "test: %llu samples in 1.0 s%s\n", (unsigned long long)samples, end);
+	snprintf(expected, sizeof(expected), "test: %llu samples in 1.0 s%s\n",
+		 (unsigned long long)samples, end);
 	check(!strcmp(text, expected), "%s", text);
 	free(text);
 }
 
-static void ends(bool of_some, uint64_t samples, uint64_t lost, uint64_t lost_on_machine, const char *end)
+static void ends(bool of_some, uint64_t samples, uint64_t lost, uint64_t lost_on_machine,
+		 const char *end)
 {
 	ends_later(0, of_some, samples, lost, lost_on_machine, end);
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The pure step, on stacks made by hand. Expected values follow from the rules' definition (DWARF 5, 6.4). */
+/*
+ * The pure step, on stacks made by hand. Expected values follow from the rules' definition (DWARF
+ * 5, 6.4).
+ */
 #include <stdint.h>
 #include <string.h>
 
@@ -10,7 +13,7 @@
 
 #define STACK 0x7fff0000ULL
 
-static uint64_t stack[512];	/* at address STACK */
+static uint64_t stack[512]; /* at address STACK */
 
 static struct eh_rule rule(int kind, int cfa_reg, int cfa_offset)
 {
@@ -79,10 +82,13 @@ int main(void)
 		f = frame(STACK + 160);
 		result = step(&r, &f, bytes, &loads);
 		check(result == STEP_OK, "windows of %u", bytes);
-		check(f.ip == 0xabc000 + 35 && f.reg[EH_RSP] == STACK + 288, "windows of %u", bytes);
-		check(f.reg[EH_RBX] == 0xabc000 + 29 && f.reg[EH_RBP] == 0xabc000 + 30 && f.reg[15] == 0xabc000 + 34,
+		check(f.ip == 0xabc000 + 35 && f.reg[EH_RSP] == STACK + 288, "windows of %u",
+		      bytes);
+		check(f.reg[EH_RBX] == 0xabc000 + 29 && f.reg[EH_RBP] == 0xabc000 + 30 &&
+			      f.reg[15] == 0xabc000 + 34,
 		      "windows of %u", bytes);
-		check(loads <= 7 * 8 / (int)(bytes < 56 ? bytes : 56) + 1, "%d loads of %u", loads, bytes);
+		check(loads <= 7 * 8 / (int)(bytes < 56 ? bytes : 56) + 1, "%d loads of %u", loads,
+		      bytes);
 	}
 
 	/* the same saved in an order that does not rise */
@@ -92,8 +98,8 @@ int main(void)
 	r.saved[SAVED_R15] = -9;
 	f = frame(STACK);
 	check(step(&r, &f, 8, &loads) == STEP_OK);
-	check(f.reg[EH_RBX] == 0xabc000 + 14 && f.reg[EH_RBP] == 0xabc000 + 1 && f.reg[15] == 0xabc000 + 7 &&
-	      f.ip == 0xabc000 + 15);
+	check(f.reg[EH_RBX] == 0xabc000 + 14 && f.reg[EH_RBP] == 0xabc000 + 1 &&
+	      f.reg[15] == 0xabc000 + 7 && f.ip == 0xabc000 + 15);
 
 	/* PLT: two pushes after the index within the entry */
 	r = rule(RULE_PLT, EH_RSP, 8);
@@ -116,7 +122,8 @@ int main(void)
 	f.reg[EH_RBP] = STACK + 400;
 	stack[49] = STACK + 480;
 	check(step(&r, &f, 1024, &loads) == STEP_OK && f.reg[EH_RSP] == STACK + 480);
-	check(f.reg[EH_RBX] == 0xabc000 + 47 && f.reg[EH_RBP] == 0xabc000 + 50 && f.ip == 0xabc000 + 59);
+	check(f.reg[EH_RBX] == 0xabc000 + 47 && f.reg[EH_RBP] == 0xabc000 + 50 &&
+	      f.ip == 0xabc000 + 59);
 	stack[49] = 0xabc000 + 49;
 
 	/* CFA = rsp + *(rsp + 64) + 8: libsodium's, with registers saved from rsp on */
@@ -135,8 +142,8 @@ int main(void)
 	stack[10] = 0xabc000 + 10;
 
 	/*
-	 * their epilogue: before pop %rbp, which lies at rsp, and behind it, where rbp is the caller's: a
-	 * frame further up, or anything
+	 * their epilogue: before pop %rbp, which lies at rsp, and behind it, where rbp is the
+	 * caller's: a frame further up, or anything
 	 */
 	r = rule(RULE_REG, EH_R12 + 1, 0);
 	r.base_reg = EH_RBP;
@@ -155,8 +162,10 @@ int main(void)
 		f = frame(STACK + 408);
 		f.reg[EH_RBP] = rbp;
 		f.reg[EH_R12 + 1] = STACK + 480;
-		check(step(&r, &f, 1024, &loads) == STEP_OK && f.reg[EH_RBP] == rbp && f.reg[EH_RBX] == 0x1111 * 3 &&
-		      f.reg[EH_R12 + 1] == 0xabc000 + 58 && f.ip == 0xabc000 + 59, "rbp %#lx", rbp);
+		check(step(&r, &f, 1024, &loads) == STEP_OK && f.reg[EH_RBP] == rbp &&
+			      f.reg[EH_RBX] == 0x1111 * 3 && f.reg[EH_R12 + 1] == 0xabc000 + 58 &&
+			      f.ip == 0xabc000 + 59,
+		      "rbp %#lx", rbp);
 	}
 
 	/* any register may hold the CFA, if it is known */
@@ -191,12 +200,13 @@ int main(void)
 	check(step(&r, &f, 1024, &loads) == END_UNSUPPORTED);
 
 	/*
-	 * a leaf may have popped its return address, which is still there, below rsp; what has made a call
-	 * has not
+	 * a leaf may have popped its return address, which is still there, below rsp; what has made
+	 * a call has not
 	 */
 	r = rule(RULE_REG, EH_RSP, 0);
 	f = frame(STACK + 80);
-	check(step(&r, &f, 1024, &loads) == STEP_OK && f.ip == 0xabc000 + 9 && f.reg[EH_RSP] == STACK + 80);
+	check(step(&r, &f, 1024, &loads) == STEP_OK && f.ip == 0xabc000 + 9 &&
+	      f.reg[EH_RSP] == STACK + 80);
 	r = rule(RULE_REG, EH_RSP, -8);
 	f = frame(STACK + 80);
 	check(step(&r, &f, 1024, &loads) == END_NO_PROGRESS);
@@ -207,14 +217,16 @@ int main(void)
 		f = frame(STACK + 800);
 		f.by_call = 1;
 		f.reg[r.cfa_reg] = STACK + 80;
-		check(step(&r, &f, 1024, &loads) == STEP_OK && f.ip == 0xabc000 + 10 && f.reg[EH_RSP] == STACK + 88);
+		check(step(&r, &f, 1024, &loads) == STEP_OK && f.ip == 0xabc000 + 10 &&
+		      f.reg[EH_RSP] == STACK + 88);
 	}
 
 	/* a lost register stays unknown until somebody saved it */
 	r = rule(RULE_REG, EH_RSP, 8);
 	r.saved[SAVED_RBX] = SAVED_LOST;
 	f = frame(STACK);
-	check(step(&r, &f, 1024, &loads) == STEP_OK && !(f.known & 1 << EH_RBX) && f.known & 1 << EH_RBP);
+	check(step(&r, &f, 1024, &loads) == STEP_OK && !(f.known & 1 << EH_RBX) &&
+	      f.known & 1 << EH_RBP);
 	r = rule(RULE_REG, EH_RSP, 8);
 	check(step(&r, &f, 1024, &loads) == STEP_OK && !(f.known & 1 << EH_RBX));
 	r.saved[SAVED_RBX] = -1;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Folding of names, and demangling within its limits: names that would take gigabytes or minutes. */
+/*
+ * Folding of names, and demangling within its limits: names that would take gigabytes or minutes.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -23,7 +25,7 @@ static void check_folding(void)
 		{ "f.constprop.0.isra.12", "f" },
 		{ "f.lto_priv.0.lto_priv.1", "f" },
 		{ "_ZN1aC1Ev.llvm.123456789", "_ZN1aC1Ev" },
-		{ "f.0", "f.0" },		/* a static variable's, or a nested function's: another thing */
+		{ "f.0", "f.0" }, /* a static variable's, or a nested function's: another thing */
 		{ "f.1234", "f.1234" },
 		{ "f.cold.x", "f.cold.x" },
 		{ "f.cold5", "f.cold5" },
@@ -46,11 +48,13 @@ static void check_folding(void)
 static void check_names(void)
 {
 	static const struct {
-		const char *raw, *name;		/* NULL: it stays */
+		const char *raw, *name; /* NULL: it stays */
 	} cases[] = {
-		{ "_ZNSt6vectorIiSaIiEE9push_backERKi", "std::vector<int, std::allocator<int> >::push_back" },
+		{ "_ZNSt6vectorIiSaIiEE9push_backERKi",
+		  "std::vector<int, std::allocator<int> >::push_back" },
 		{ "_Z1fv.isra.0", "f" },
-		{ "_ZN4core3fmt9Formatter9write_str17h0123456789abcdefE", "core::fmt::Formatter::write_str" },
+		{ "_ZN4core3fmt9Formatter9write_str17h0123456789abcdefE",
+		  "core::fmt::Formatter::write_str" },
 		{ "_RNvCs1234_7mycrate3foo", "mycrate::foo" },
 		{ "_RINvNtC3std3mem8align_ofjE", "std::mem::align_of::<usize>" },
 		{ "_D3std5stdio7writelnFAyaZv", "std.stdio.writeln(immutable(char)[])" },
@@ -66,7 +70,8 @@ static void check_names(void)
 		char *name = symbol_name_for_people(cases[i].raw, false, false);
 		char *as_it_is = symbol_name_for_people(cases[i].raw, true, true);
 
-		check(!strcmp(name, cases[i].name ? cases[i].name : cases[i].raw), "%s: %s", cases[i].raw, name);
+		check(!strcmp(name, cases[i].name ? cases[i].name : cases[i].raw), "%s: %s",
+		      cases[i].raw, name);
 		check(!strcmp(as_it_is, cases[i].raw), "%s", as_it_is);
 		free(name);
 		free(as_it_is);
@@ -121,7 +126,8 @@ static char *nested_tuples(int depth)
 	at = stpcpy(at, "TuuE");
 	for (int i = 0; i < depth; i++) {
 		size_t here = at - name - 2;
-		static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+		static const char digits[] =
+			"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 		char number[8];
 		int nr = 0;
 
@@ -129,7 +135,8 @@ static char *nested_tuples(int depth)
 		for (int twice = 0; twice < 2; twice++) {
 			*at++ = 'B';
 			nr = 0;
-			for (size_t value = previous; ; value /= 62) {	/* base 62 of value - 1, ended by _ */
+			/* base 62 of value - 1, ended by _ */
+			for (size_t value = previous;; value /= 62) {
 				if (nr == 0 && value == 0)
 					break;
 				if (nr == 0)
@@ -177,7 +184,8 @@ static char *nested_arrays(int depth)
 
 static char *repeated(const char *before, const char *piece, int nr, const char *after)
 {
-	char *name = malloc(strlen(before) + strlen(piece) * nr + strlen(after) + 1), *at = stpcpy(name, before);
+	char *name = malloc(strlen(before) + strlen(piece) * nr + strlen(after) + 1),
+	     *at = stpcpy(name, before);
 
 	while (nr--)
 		at = stpcpy(at, piece);
@@ -185,16 +193,20 @@ static char *repeated(const char *before, const char *piece, int nr, const char 
 	return name;
 }
 
-/* that this process and the demangler have had a CPU so far: on a busy machine, they wait for one for longer */
+/*
+ * that this process and the demangler have had a CPU so far: on a busy machine, they wait for one
+ * for longer
+ */
 static double cpu_seconds(void)
 {
 	double seconds = 0;
 	struct rusage usage;
 
-	demangle_stop();	/* only what has ended counts */
+	demangle_stop(); /* only what has ended counts */
 	for (int who = RUSAGE_CHILDREN; who <= RUSAGE_SELF; who++) {
 		getrusage(who, &usage);
-		seconds += usage.ru_utime.tv_sec + usage.ru_stime.tv_sec + (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+		seconds += usage.ru_utime.tv_sec + usage.ru_stime.tv_sec +
+			   (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 	}
 	return seconds;
 }
@@ -208,8 +220,12 @@ static void check_bombs(void)
 		nested_pairs(30, "_Z1fIJEEvDp", "St4pairIT_iE", ""),
 		nested_pairs(30, "_Z1fIJiEEv", "St4pairIDpT_S_E", ""),
 		nested_pairs(30, "_Z1fISt4pairIiiEEDTcl", "St4pairIiiE", "EEv"),
-		nested_tuples(8), nested_tuples(30), nested_tuples(200),
-		nested_arrays(8), nested_arrays(30), nested_arrays(500),
+		nested_tuples(8),
+		nested_tuples(30),
+		nested_tuples(200),
+		nested_arrays(8),
+		nested_arrays(30),
+		nested_arrays(500),
 		repeated("_Z1f", "P", 16000, "i"),
 		repeated("_Z", "N1a", 5000, "E"),
 		repeated("_Z1fI", "J", 15000, "E"),

@@ -19,7 +19,8 @@ int main(void)
 		{ "0", true, BIT(RUNNABLE) },
 		{ "1", true, BIT(SLEEPING) },
 		{ "2", true,
-		  BIT(UNINTERRUPTIBLE) | BIT(IDLE) }, /* TASK_IDLE is TASK_UNINTERRUPTIBLE | TASK_NOLOAD */
+		  /* TASK_IDLE is TASK_UNINTERRUPTIBLE | TASK_NOLOAD */
+		  BIT(UNINTERRUPTIBLE) | BIT(IDLE) },
 		{ "0x400", true, BIT(IDLE) },
 		{ "0xc", true, BIT(STOPPED) | BIT(TRACED) },
 		{ "", false },
@@ -40,7 +41,8 @@ int main(void)
 		uint32_t states = 0;
 		bool ok = thread_states_parse(cases[i].text, &states);
 
-		check(ok == cases[i].ok && states == cases[i].states, "'%s': %d, %#x", cases[i].text, ok, states);
+		check(ok == cases[i].ok && states == cases[i].states, "'%s': %d, %#x",
+		      cases[i].text, ok, states);
 	}
 	return check_done();
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Whatever arrives, and however late: intervals tile each life, and its samples lie in it, in order of time. */
+/*
+ * Whatever arrives, and however late: intervals tile each life, and its samples lie in it, in order
+ * of time.
+ */
 #include "check.h"
 #include "wallprof/timeline.h"
 #include "wallprof/wallprof_abi.h"
@@ -18,7 +21,8 @@ static int see_interval(void *arg, const struct life *life, const struct interva
 {
 	struct seen *seen = arg;
 
-	seen->wrong |= interval->from_ns != seen->at_ns || interval->to_ns <= interval->from_ns || interval->to_ns > life->to_ns;
+	seen->wrong |= interval->from_ns != seen->at_ns || interval->to_ns <= interval->from_ns ||
+		       interval->to_ns > life->to_ns;
 	seen->at_ns = interval->to_ns;
 	seen->intervals++;
 	return 0;
@@ -48,7 +52,8 @@ static bool is_whole(struct timeline *t, unsigned *samples)
 		struct seen seen = { .at_ns = lives[i].from_ns, .sampled_ns = lives[i].from_ns };
 		const struct timeline_visitor visitor = { see_interval, see_sample, &seen };
 
-		whole &= !timeline_visit(&lives[i], &visitor) && !seen.wrong && seen.at_ns == lives[i].to_ns;
+		whole &= !timeline_visit(&lives[i], &visitor) && !seen.wrong &&
+			 seen.at_ns == lives[i].to_ns;
 		*samples += seen.samples;
 	}
 	return whole;
@@ -64,22 +69,29 @@ static struct timeline *begin(void)
 
 static int take_name(struct timeline *t, enum life_kind kind, uint64_t time_ns)
 {
-	const struct life_name name = { .of = { .tid = TID, .kind = kind }, .time_ns = time_ns, .pid = TID, .comm = "thread" };
+	const struct life_name name = {
+		.of = { .tid = TID, .kind = kind }, .time_ns = time_ns, .pid = TID, .comm = "thread"
+	};
 
 	return timeline_take(t, &name, sizeof(name));
 }
 
 static int take_sample(struct timeline *t, uint64_t time_ns)
 {
-	const struct life_sample sample = { .of = { .tid = TID, .kind = LIFE_SAMPLE }, .time_ns = time_ns };
+	const struct life_sample sample = { .of = { .tid = TID, .kind = LIFE_SAMPLE },
+					    .time_ns = time_ns };
 
 	return timeline_take(t, &sample, sizeof(sample));
 }
 
-static int take_period(struct timeline *t, enum life_kind kind, uint32_t number, uint64_t left_ns, uint64_t ran_ns)
+static int take_period(struct timeline *t, enum life_kind kind, uint32_t number, uint64_t left_ns,
+		       uint64_t ran_ns)
 {
 	const struct life_period period = {
-		.of = { .tid = TID, .number = number, .kind = kind }, .left_ns = left_ns, .woken_ns = left_ns, .ran_ns = ran_ns,
+		.of = { .tid = TID, .number = number, .kind = kind },
+		.left_ns = left_ns,
+		.woken_ns = left_ns,
+		.ran_ns = ran_ns,
 	};
 
 	return timeline_take(t, &period, sizeof(period));
@@ -87,7 +99,8 @@ static int take_period(struct timeline *t, enum life_kind kind, uint32_t number,
 
 static int take_end(struct timeline *t, enum life_kind kind, uint32_t number, uint64_t time_ns)
 {
-	const struct life_end end = { .of = { .tid = TID, .number = number, .kind = kind }, .time_ns = time_ns };
+	const struct life_end end = { .of = { .tid = TID, .number = number, .kind = kind },
+				      .time_ns = time_ns };
 
 	return timeline_take(t, &end, sizeof(end));
 }
@@ -108,11 +121,15 @@ static void test_sample_after(enum life_kind last)
 	else if (last != LIFE_SAMPLE)
 		error = error ?: take_end(t, last, 1, 5000);
 	check(!error, "all is taken, with %d last", last);
-	check(!timeline_finish(t) && is_whole(t, &samples) && samples == 2, "a sample is later than what came last: %d", last);
+	check(!timeline_finish(t) && is_whole(t, &samples) && samples == 2,
+	      "a sample is later than what came last: %d", last);
 	timeline_free(t);
 }
 
-/* An interrupt samples the thread between the moment at which it begins and the record that says so. */
+/*
+ * An interrupt samples the thread between the moment at which it begins and the record that says
+ * so.
+ */
 static void test_sample_before_name(void)
 {
 	struct timeline *t = begin();
@@ -122,11 +139,13 @@ static void test_sample_before_name(void)
 
 	if (!t)
 		return;
-	check(!take_sample(t, 1010) && !take_sample(t, 1020) && !take_name(t, LIFE_BEGINS, 1000) && !take_period(t, LIFE_PERIOD, 1, 2000, 3000),
+	check(!take_sample(t, 1010) && !take_sample(t, 1020) && !take_name(t, LIFE_BEGINS, 1000) &&
+		      !take_period(t, LIFE_PERIOD, 1, 2000, 3000),
 	      "a name that comes late is taken");
 	lives = timeline_lives(t, &nr);
 	check(nr == 1 && lives[0].pid == TID, "it is of the life that its samples have begun");
-	check(!take_name(t, LIFE_BEGINS, 4000) && timeline_lives(t, &nr) && nr == 2, "a thread that begins later is another one");
+	check(!take_name(t, LIFE_BEGINS, 4000) && timeline_lives(t, &nr) && nr == 2,
+	      "a thread that begins later is another one");
 	check(!timeline_finish(t) && is_whole(t, &samples) && samples == 2, "each is whole");
 	timeline_free(t);
 }
@@ -159,19 +178,22 @@ static void test_any_order(unsigned seed)
 			break;
 		case 3 ... 6:
 			number += 1 + !(rand() % 4);
-			error = take_period(t, LIFE_PERIOD, number, time_ns, time_ns + rand() % 100);
+			error = take_period(t, LIFE_PERIOD, number, time_ns,
+					    time_ns + rand() % 100);
 			break;
 		default:
 			error = take_sample(t, time_ns);
 		}
 	}
-	check(!error && !timeline_finish(t) && is_whole(t, &samples), "records in any order, seed %u", seed);
+	check(!error && !timeline_finish(t) && is_whole(t, &samples),
+	      "records in any order, seed %u", seed);
 	timeline_free(t);
 }
 
 int main(void)
 {
-	static const enum life_kind lasts[] = { LIFE_RUNS, LIFE_ENDS, LIFE_EXITS, LIFE_OPEN, LIFE_SAMPLE };
+	static const enum life_kind lasts[] = { LIFE_RUNS, LIFE_ENDS, LIFE_EXITS, LIFE_OPEN,
+						LIFE_SAMPLE };
 
 	for (size_t i = 0; i < sizeof(lasts) / sizeof(lasts[0]); i++)
 		test_sample_after(lasts[i]);

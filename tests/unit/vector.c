@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The lengths of instructions on vectors, as the assembler has them; and what is none, or writes a general
- * register.
+ * The lengths of instructions on vectors, as the assembler has them; and what is none, or writes a
+ * general register.
  */
 #include "check.h"
 #include "vector.h"
@@ -13,13 +13,15 @@ struct instruction {
 };
 
 /* each with 16 bytes behind it, and an entry of a list */
-#define LIST(name, lines) \
-	__asm__(".pushsection .rodata." #name ", \"aw\"\n.global " #name "\n" #name ":\n.popsection\n" lines \
-		".pushsection .rodata." #name ", \"aw\"\n.quad 0, 0, 0\n.popsection\n"); \
+#define LIST(name, lines)                                                           \
+	__asm__(".pushsection .rodata." #name ", \"aw\"\n.global " #name "\n" #name \
+		":\n.popsection\n" lines ".pushsection .rodata." #name              \
+		", \"aw\"\n.quad 0, 0, 0\n.popsection\n");                          \
 	extern const struct instruction name[]
-#define ONE(list, text) \
-	".pushsection .text\n71: " text "\n72: .fill 16, 1, 0x90\n.popsection\n" \
-	".pushsection .rodata.str1.1, \"aMS\", @progbits, 1\n73: .string \"" text "\"\n.popsection\n" \
+#define ONE(list, text)                                                           \
+	".pushsection .text\n71: " text "\n72: .fill 16, 1, 0x90\n.popsection\n"  \
+	".pushsection .rodata.str1.1, \"aMS\", @progbits, 1\n73: .string \"" text \
+	"\"\n.popsection\n"                                                       \
 	".pushsection .rodata." #list ", \"aw\"\n.quad 71b, 72b - 71b, 73b\n.popsection\n"
 
 #define V(text) ONE(vectors, text)
@@ -54,10 +56,11 @@ LIST(others,
 
 int main(void)
 {
-	static const uint8_t cut[16] = { 0xc5, 0xfc, 0x10, 0x07 };	/* vmovups (%rdi), %ymm0 */
+	static const uint8_t cut[16] = { 0xc5, 0xfc, 0x10, 0x07 }; /* vmovups (%rdi), %ymm0 */
 
 	for (const struct instruction *i = vectors; i->code; i++)
-		check(vector_bytes(i->code, 16) == i->bytes, "%s: %zu bytes", i->text, vector_bytes(i->code, 16));
+		check(vector_bytes(i->code, 16) == i->bytes, "%s: %zu bytes", i->text,
+		      vector_bytes(i->code, 16));
 	for (const struct instruction *i = others; i->code; i++)
 		check(!vector_bytes(i->code, 16), "%s", i->text);
 	check(vector_bytes(cut, 16) == 4 && !vector_bytes(cut, 15) && !vector_bytes(cut, 0),

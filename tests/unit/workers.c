@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Jobs in workers: those that answer, and those that sleep, spin, die, want too much or may not do what
- * they try.
+ * Jobs in workers: those that answer, and those that sleep, spin, die, want too much or may not do
+ * what they try.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include "process/workers.h"
 #include "check.h"
 
-#define AREA (8 << 20)
+#define AREA      (8 << 20)
 #define MAX_BYTES (64 << 20)
 
 static const struct worker_limits limits = { .cpu_ms = 200, .bytes = MAX_BYTES };
@@ -43,7 +43,10 @@ static bool find_line(const char *file, const char *beginning, char *rest, size_
 	return found;
 }
 
-/* It leaves no core, and has no rights but to read: capabilities(7) by their numbers in linux/capability.h. */
+/*
+ * It leaves no core, and has no rights but to read: capabilities(7) by their numbers in
+ * linux/capability.h.
+ */
 static bool is_limited(void)
 {
 	const unsigned long long reading = 1ULL << 2 | 1ULL << 19 | 1ULL << 40;
@@ -51,7 +54,8 @@ static bool is_limited(void)
 	int soft = -1, hard = -1;
 
 	return find_line("/proc/self/limits", "Max core file size", core, sizeof(core)) &&
-	       sscanf(core, "%d %d", &soft, &hard) == 2 && !soft && !hard && find_line("/proc/self/status", "CapEff:", effective, sizeof(effective)) &&
+	       sscanf(core, "%d %d", &soft, &hard) == 2 && !soft && !hard &&
+	       find_line("/proc/self/status", "CapEff:", effective, sizeof(effective)) &&
 	       find_line("/proc/self/status", "CapPrm:", permitted, sizeof(permitted)) &&
 	       !((strtoull(effective, NULL, 16) | strtoull(permitted, NULL, 16)) & ~reading);
 }
@@ -70,7 +74,8 @@ static bool is_small(void)
 {
 	char kib[256];
 
-	return find_line("/proc/self/status", "RssAnon:", kib, sizeof(kib)) && strtoul(kib, NULL, 10) < 16 << 10;
+	return find_line("/proc/self/status", "RssAnon:", kib, sizeof(kib)) &&
+	       strtoul(kib, NULL, 10) < 16 << 10;
 }
 
 static size_t work(void *area, size_t bytes, size_t room, struct worker_file *file)
@@ -80,10 +85,10 @@ static size_t work(void *area, size_t bytes, size_t room, struct worker_file *fi
 
 	(void)file;
 	switch (kind) {
-	case 'r':	/* reads and opens, which may not wait for a writer here */
+	case 'r': /* reads and opens, which may not wait for a writer here */
 		kind = open("/proc/self/maps", O_RDONLY | O_CLOEXEC) < 0 ? 'x' : 'r';
 		break;
-	case 'f':	/* a FIFO, which is opened by whoever comes */
+	case 'f': /* a FIFO, which is opened by whoever comes */
 		open(text + 1, O_RDONLY);
 		break;
 	case 's':
@@ -99,19 +104,22 @@ static size_t work(void *area, size_t bytes, size_t room, struct worker_file *fi
 	case 'm':
 		kind = malloc(MAX_BYTES + (1 << 20)) ? 'x' : 'm';
 		break;
-	case 'w':	/* what a taken-over parser would like to do */
-		kind = open(text + 1, O_WRONLY | O_CREAT, 0600) >= 0 || !socketpair(AF_UNIX, SOCK_STREAM, 0, fds) || fork() >= 0 ? 'x' : 'w';
+	case 'w': /* what a taken-over parser would like to do */
+		kind = open(text + 1, O_WRONLY | O_CREAT, 0600) >= 0 ||
+				       !socketpair(AF_UNIX, SOCK_STREAM, 0, fds) || fork() >= 0
+			       ? 'x'
+			       : 'w';
 		break;
 	case 'e':
 		execl("/bin/true", "true", NULL);
 		break;
-	case 'l':	/* what the kernel says of it */
+	case 'l': /* what the kernel says of it */
 		kind = is_limited() ? 'l' : 'x';
 		break;
 	case 'b':
 		memset(area, 'b', room);
 		return room;
-	case 'i':	/* what it has of the memory of the one that starts it */
+	case 'i': /* what it has of the memory of the one that starts it */
 		kind = is_small() ? 'i' : 'x';
 		break;
 	case 'p':
@@ -141,16 +149,18 @@ static void test_limits(void)
 	check(!workers_new(&w, 1, AREA, &limits, work));
 	check(call(w, "r", &error) == 'r' && !error, "a job is done");
 	check(call(w, "l", &error) == 'l', "a worker leaves no core, and may only read");
-	setrlimit(RLIMIT_CORE, &(struct rlimit){});	/* one is to die */
+	setrlimit(RLIMIT_CORE, &(struct rlimit){}); /* one is to die */
 	check(mkdtemp(fifo) != NULL);
 	snprintf(file, sizeof(file), "%s/f", fifo);
 	snprintf(request, sizeof(request), "w%s", file);
-	check(call(w, request, &error) == 'w' && access(file, F_OK), "a worker writes nothing, and starts no process");
+	check(call(w, request, &error) == 'w' && access(file, F_OK),
+	      "a worker writes nothing, and starts no process");
 	check(!call(w, "e", &error) && error == -ECHILD, "whoever starts a program in it ends it");
 	check(!mkfifo(file, 0600));
 	snprintf(request, sizeof(request), "f%s", file);
 	began = clock_ns();
-	check(!call(w, request, &error) && error == -ETIMEDOUT, "one that waits for another is given up: %d", error);
+	check(!call(w, request, &error) && error == -ETIMEDOUT,
+	      "one that waits for another is given up: %d", error);
 	check(clock_ns() - began < 1000000000, "and soon");
 	unlink(file);
 	rmdir(fifo);
@@ -171,7 +181,10 @@ static bool all_end(void)
 	return false;
 }
 
-/* Workers that are started later inherit nothing of what the tool has by then, and are its children nevertheless. */
+/*
+ * Workers that are started later inherit nothing of what the tool has by then, and are its children
+ * nevertheless.
+ */
 static void test_started_later(void)
 {
 	const size_t bytes = 64 << 20;
@@ -188,7 +201,8 @@ static void test_started_later(void)
 	check(call(w, "i", &error) == 'i' && !error, "the next one is small");
 	check(call(w, "p", &error) == 'p' && !error, "and a child of the tool");
 	check(call(w, "l", &error) == 'l' && !error, "and limited");
-	check(!call(w, "d", &error) && error == -ECHILD && call(w, "b", &error) == 'b' && !error, "as often as one is wanted: %d", error);
+	check(!call(w, "d", &error) && error == -ECHILD && call(w, "b", &error) == 'b' && !error,
+	      "as often as one is wanted: %d", error);
 	/* where there may be no file as large as the area */
 	check(!call(w, "d", &error) && error == -ECHILD);
 	setrlimit(RLIMIT_FSIZE, &(struct rlimit){ AREA / 2, RLIM_INFINITY });
@@ -218,12 +232,15 @@ static pid_t starter(void)
 
 static bool stop_starter(void)
 {
-	pid_t pid = starter();	/* kill(0) would stop this program, and who runs it */
+	pid_t pid = starter(); /* kill(0) would stop this program, and who runs it */
 
 	return pid > 0 && !kill(pid, SIGSTOP);
 }
 
-/* The tool goes on while it waits for a worker that the starter has not started yet, and starts none itself. */
+/*
+ * The tool goes on while it waits for a worker that the starter has not started yet, and starts
+ * none itself.
+ */
 static void test_late_starter(void)
 {
 	const size_t bytes = 64 << 20;
@@ -242,15 +259,21 @@ static void test_late_starter(void)
 	check(starter() > 0 && !kill(starter(), SIGCONT));
 	while (!workers_take(w, &answer))
 		workers_wait(w, 1000);
-	check(clock_ns() - began > 1000000000 || (!answer.error && *(const char *)answer.bytes == 'i'), "then there is a small one");
-	/* where the whole machine has stood still for longer than that, the starter is given its time */
+	check(clock_ns() - began > 1000000000 ||
+		      (!answer.error && *(const char *)answer.bytes == 'i'),
+	      "then there is a small one");
+	/*
+	 * where the whole machine has stood still for longer than that, the starter is given its
+	 * time
+	 */
 	check(workers_call(w, 0, "d", 2, 0).error == -ECHILD && stop_starter());
 	check(!workers_ask(w, 1, 0, "i", 2) && !workers_take(w, &answer));
 	usleep(1200000);
 	check(starter() > 0 && !kill(starter(), SIGCONT));
 	while (!workers_take(w, &answer))
 		workers_wait(w, 1000);
-	check(!answer.error && *(const char *)answer.bytes == 'i', "a small one, and not the tool's");
+	check(!answer.error && *(const char *)answer.bytes == 'i',
+	      "a small one, and not the tool's");
 	check(!workers_ask(w, 1, 0, "d", 2));
 	while (!workers_take(w, &answer))
 		workers_wait(w, 1000);
@@ -258,7 +281,8 @@ static void test_late_starter(void)
 	check(!workers_ask(w, 1, 0, "r", 2));
 	while (!workers_take(w, &answer))
 		workers_wait(w, 1000);
-	check(!answer.error && !starter(), "one that never answers is given up, and the tool starts workers itself");
+	check(!answer.error && !starter(),
+	      "one that never answers is given up, and the tool starts workers itself");
 	free(memory);
 	workers_free(w);
 	check(all_end(), "all of them have ended");
@@ -282,14 +306,16 @@ static void test_many(void)
 		}
 		nr++;
 		sum += answer.tag;
-		check(answer.error == (answer.tag == 20 ? -ECHILD : 0), "tag %d: %d", (int)answer.tag, answer.error);
+		check(answer.error == (answer.tag == 20 ? -ECHILD : 0), "tag %d: %d",
+		      (int)answer.tag, answer.error);
 		if (!answer.error && answer.tag % 10 == 0)
-			check(answer.nr == AREA && ((const char *)answer.bytes)[AREA - 1] == 'b', "the whole area");
+			check(answer.nr == AREA && ((const char *)answer.bytes)[AREA - 1] == 'b',
+			      "the whole area");
 	}
 	check(nr == 40 && sum == 40 * 41 / 2, "each job is answered once");
 	for (uint64_t tag = 1; tag <= 40; tag++)
 		check(!workers_ask(w, tag, 0, "s", 2));
-	workers_free(w);	/* without waiting for them */
+	workers_free(w); /* without waiting for them */
 }
 
 /* Takes answers until this one comes. How many came before it? */
@@ -324,7 +350,10 @@ static void test_owners(void)
 	check(taken_before(w, 13) <= 1 && taken_before(w, 12) >= 5, "of one owner in their order");
 	workers_free(w);
 
-	/* many owners may be one user: a worker is left to the first owner, whatever they have begun */
+	/*
+	 * many owners may be one user: a worker is left to the first owner, whatever they have
+	 * begun
+	 */
 	check(!workers_new(&w, 2, AREA, &limits, work));
 	for (uint64_t tag = 1; tag <= 40; tag++)
 		check(!workers_ask(w, tag, USER(100 + tag), "c", 2));
@@ -334,7 +363,10 @@ static void test_owners(void)
 	workers_free(w);
 }
 
-/* The first and the last of those that wait are taken back, and one in between; what a worker has is not. */
+/*
+ * The first and the last of those that wait are taken back, and one in between; what a worker has
+ * is not.
+ */
 static void test_cancelled(void)
 {
 	struct worker_answer answer;
@@ -342,11 +374,13 @@ static void test_cancelled(void)
 	uint64_t sum = 0;
 
 	check(!workers_new(&w, 1, AREA, &limits, work));
-	check(!workers_call(w, 0, "r", 2, 0).error);	/* the worker is there */
+	check(!workers_call(w, 0, "r", 2, 0).error); /* the worker is there */
 	for (uint64_t tag = 1; tag <= 6; tag++)
 		check(!workers_ask(w, tag, 0, "r", 2));
-	check(!workers_cancel(w, 1) && !workers_cancel(w, 7), "what a worker has is not taken back, nor what was not asked for");
-	check(workers_cancel(w, 2) && workers_cancel(w, 4) && workers_cancel(w, 6) && !workers_cancel(w, 6));
+	check(!workers_cancel(w, 1) && !workers_cancel(w, 7),
+	      "what a worker has is not taken back, nor what was not asked for");
+	check(workers_cancel(w, 2) && workers_cancel(w, 4) && workers_cancel(w, 6) &&
+	      !workers_cancel(w, 6));
 	check(workers_nr_asked(w) == 3, "three are left");
 	check(!workers_ask(w, 8, 0, "r", 2));
 	while (workers_nr_asked(w))
@@ -358,7 +392,9 @@ static void test_cancelled(void)
 	workers_free(w);
 }
 
-/* Where no worker can be started, each job has its answer nevertheless; later, when one can, too. */
+/*
+ * Where no worker can be started, each job has its answer nevertheless; later, when one can, too.
+ */
 static void test_unstartable(void)
 {
 	struct rlimit before, none = {};
@@ -374,7 +410,7 @@ static void test_unstartable(void)
 	answer = workers_call(w, 0, "r", 2, 0);
 	check(answer.error == -ENOMEM, "%d", answer.error);
 	setrlimit(RLIMIT_AS, &before);
-	usleep(300000);		/* a start is tried again after 0.2 s at the latest */
+	usleep(300000); /* a start is tried again after 0.2 s at the latest */
 	answer = workers_call(w, 0, "r", 2, 0);
 	check(!answer.error, "%d", answer.error);
 	workers_free(w);
@@ -405,11 +441,11 @@ static size_t use_file(void *area, size_t bytes, size_t room, struct worker_file
 
 	(void)bytes, (void)room;
 	switch (kind) {
-	case 'n':	/* 0 is the socket, and nothing else is open */
+	case 'n': /* 0 is the socket, and nothing else is open */
 		for (int fd = 1; fd < 100; fd++)
 			kind = fd != file->fd && fcntl(fd, F_GETFD) >= 0 ? 'x' : kind;
 		break;
-	case 'm':	/* as many as there is room for */
+	case 'm': /* as many as there is room for */
 		kind = file->nr_more == WORKER_MORE ? 'm' : 'x';
 		for (int i = 0, fd; i < WORKER_MORE / 2 && kind == 'm'; i++) {
 			fd = worker_file_take(file, 1);
@@ -419,8 +455,10 @@ static size_t use_file(void *area, size_t bytes, size_t room, struct worker_file
 		if (worker_file_take(file, 1) >= 0 || file->nr_more != WORKER_MORE / 2)
 			kind = 'x';
 		break;
-	case 'a':	/* for reading, or by its name */
-		kind = open(text + 1, O_RDONLY) >= 0 || open("/proc/self/maps", O_RDONLY) >= 0 ? 'x' : 'a';
+	case 'a': /* for reading, or by its name */
+		kind = open(text + 1, O_RDONLY) >= 0 || open("/proc/self/maps", O_RDONLY) >= 0
+			       ? 'x'
+			       : 'a';
 		break;
 	case 'd':
 		__builtin_trap();
@@ -443,7 +481,8 @@ static bool answers(struct workers *w, const char *request, const char *expected
 {
 	struct worker_answer answer = workers_call(w, 0, request, strlen(request) + 1, 0);
 
-	return !answer.error && answer.nr == 81 && answer.file.fd < 0 && !strncmp(answer.bytes, expected, strlen(expected));
+	return !answer.error && answer.nr == 81 && answer.file.fd < 0 &&
+	       !strncmp(answer.bytes, expected, strlen(expected));
 }
 
 static unsigned nr_open(void)
@@ -460,7 +499,9 @@ static unsigned nr_open(void)
 
 static void test_opened(void)
 {
-	const struct worker_limits without_rights = { .cpu_ms = 200, .bytes = MAX_BYTES, .open = open_named };
+	const struct worker_limits without_rights = { .cpu_ms = 200,
+						      .bytes = MAX_BYTES,
+						      .open = open_named };
 	char directory[] = "/tmp/ehperf-workers-XXXXXX", file[64], fifo[64], request[80], hang[80];
 	struct worker_answer answer;
 	unsigned before, nr;
@@ -476,12 +517,14 @@ static void test_opened(void)
 
 	check(!workers_new(&w, 2, AREA, &without_rights, use_file));
 	snprintf(request, sizeof(request), "o%s", file);
-	check(answers(w, request, "o1its text"), "the file is read, and it is said where it is from");
+	check(answers(w, request, "o1its text"),
+	      "the file is read, and it is said where it is from");
 	before = nr_open();
 	request[0] = 'r';
 	check(answers(w, request, "r0its text"));
 	request[0] = 'm';
-	check(answers(w, request, "m0its text"), "more files are passed on, until there is no room");
+	check(answers(w, request, "m0its text"),
+	      "more files are passed on, until there is no room");
 	request[0] = 'n';
 	check(answers(w, request, "n0its text"), "nothing else is open");
 	check(nr_open() == before, "nor in the tool");
@@ -494,9 +537,11 @@ static void test_opened(void)
 	check(answer.error == -ETIMEDOUT, "a file that hangs is given up: %d", answer.error);
 	snprintf(request, sizeof(request), "r%s", file);
 	check(answers(w, request, "r0its text"), "the next one does not");
-	check(workers_call(w, 0, "r!", 3, 0).error == -ECHILD && answers(w, request, "r0its text"), "an opener that dies is replaced");
+	check(workers_call(w, 0, "r!", 3, 0).error == -ECHILD && answers(w, request, "r0its text"),
+	      "an opener that dies is replaced");
 	request[0] = 'd';
-	check(workers_call(w, 0, request, strlen(request) + 1, 0).error == -ECHILD, "so is who parses");
+	check(workers_call(w, 0, request, strlen(request) + 1, 0).error == -ECHILD,
+	      "so is who parses");
 	request[0] = 's';
 	check(workers_call(w, 0, request, strlen(request) + 1, 0).error == -ETIME);
 	request[0] = 'r';
@@ -505,12 +550,14 @@ static void test_opened(void)
 	/* an owner of many that hang does not keep another one waiting for all of them */
 	for (uint64_t tag = 1; tag <= 20; tag++)
 		check(!workers_ask(w, tag, USER(7), hang, strlen(hang) + 1));
-	check(!workers_ask(w, 100, USER(8), request, strlen(request) + 1) && taken_before(w, 100) <= 6);
+	check(!workers_ask(w, 100, USER(8), request, strlen(request) + 1) &&
+	      taken_before(w, 100) <= 6);
 	/* what is being opened is not taken back, and what waits is */
 	check(!workers_cancel(w, 100) && workers_cancel(w, 20) && !workers_cancel(w, 20));
 	for (uint64_t tag = 1; tag < 20; tag++)
 		workers_give_up(w, tag);
-	check(!workers_nr_asked(w) && answers(w, request, "r0its text"), "what is given up is dropped");
+	check(!workers_nr_asked(w) && answers(w, request, "r0its text"),
+	      "what is given up is dropped");
 
 	/* who has begun a job that is given up is replaced: the next job does not wait for it */
 	request[0] = 's';
@@ -529,11 +576,13 @@ static void test_opened(void)
 		else
 			nr += !answer.error && !strcmp(answer.bytes, "r0its text");
 	check(nr == 500, "%u of 500", nr);
-	check(nr_open() <= before + 8, "no descriptor is left: %u, %u before", nr_open(), before);	/* one worker more, and its opener */
+	/* one worker more, and its opener */
+	check(nr_open() <= before + 8, "no descriptor is left: %u, %u before", nr_open(), before);
 	for (uint64_t tag = 1; tag <= 3; tag++)
 		check(!workers_ask(w, tag, 0, tag == 2 ? hang : request, strlen(request) + 1));
-	workers_free(w);	/* without waiting for them */
-	check(!workers_new(&w, 1, AREA, &without_rights, use_file) && answers(w, request, "r0its text"));
+	workers_free(w); /* without waiting for them */
+	check(!workers_new(&w, 1, AREA, &without_rights, use_file) &&
+	      answers(w, request, "r0its text"));
 	workers_free(w);
 	check(nr_open() < before, "%u", nr_open());
 	unlink(file);
@@ -549,19 +598,26 @@ static size_t say_pid(void *area, size_t bytes, size_t room, struct worker_file 
 	return sizeof(pid_t);
 }
 
-/* No worker has jobs of two owners that differ in these bits, and an owner's jobs do not each start a new one. */
+/*
+ * No worker has jobs of two owners that differ in these bits, and an owner's jobs do not each start
+ * a new one.
+ */
 static void test_apart(uint64_t bits)
 {
 	const struct worker_limits apart = { .cpu_ms = 200, .bytes = MAX_BYTES, .apart = bits };
 	enum { JOBS = 60, OWNERS = 4, PROCESSES = 3 };
-	struct { pid_t pid; uint64_t owner; } seen[JOBS];
+	struct {
+		pid_t pid;
+		uint64_t owner;
+	} seen[JOBS];
 	struct worker_answer answer;
 	unsigned nr = 0, nr_pids = 0, mixed = 0;
 	struct workers *w;
 
 	check(!workers_new(&w, 3, AREA, &apart, say_pid));
 	for (uint64_t tag = 0; tag < JOBS; tag++)
-		check(!workers_ask(w, tag, (tag % OWNERS) << 32 | (~bits & tag % PROCESSES), "x", 1));
+		check(!workers_ask(w, tag, (tag % OWNERS) << 32 | (~bits & tag % PROCESSES), "x",
+				   1));
 	while (workers_nr_asked(w)) {
 		if (!workers_take(w, &answer)) {
 			workers_wait(w, 100);
@@ -580,17 +636,24 @@ static void test_apart(uint64_t bits)
 		}
 		nr_pids += is_new;
 	}
-	check(nr == JOBS && !mixed && nr_pids >= OWNERS, "%u jobs, %u workers, %u mixed", nr, nr_pids, mixed);
+	check(nr == JOBS && !mixed && nr_pids >= OWNERS, "%u jobs, %u workers, %u mixed", nr,
+	      nr_pids, mixed);
 	for (nr = 0; nr < 10; nr++)
-		check((answer = workers_call(w, 0, "x", 1, 0)).error == 0 && (nr == 0 || !memcmp(answer.bytes, &seen[0].pid, sizeof(pid_t))) &&
-		      memcpy(&seen[0].pid, answer.bytes, sizeof(pid_t)), "one for all of an owner's jobs");
+		check((answer = workers_call(w, 0, "x", 1, 0)).error == 0 &&
+			      (nr == 0 || !memcmp(answer.bytes, &seen[0].pid, sizeof(pid_t))) &&
+			      memcpy(&seen[0].pid, answer.bytes, sizeof(pid_t)),
+		      "one for all of an owner's jobs");
 	workers_free(w);
 }
 
-/* Each user's jobs are one worker's, however many there are and whichever processes they are about. */
+/*
+ * Each user's jobs are one worker's, however many there are and whichever processes they are about.
+ */
 static void test_kept(void)
 {
-	const struct worker_limits keeps = { .cpu_ms = 200, .bytes = MAX_BYTES, .apart = OWNERS_APART, .keeps = true };
+	const struct worker_limits keeps = {
+		.cpu_ms = 200, .bytes = MAX_BYTES, .apart = OWNERS_APART, .keeps = true
+	};
 	enum { JOBS = 40, USERS = 2 };
 	pid_t pids[USERS] = {}, pid;
 	struct worker_answer answer;
@@ -613,7 +676,10 @@ static void test_kept(void)
 	workers_free(w);
 }
 
-/* The numbers of descriptors that a message speaks of, and does not have, are those of files of the tool's. */
+/*
+ * The numbers of descriptors that a message speaks of, and does not have, are those of files of the
+ * tool's.
+ */
 static void test_refused_message(void)
 {
 	struct worker_message message = { .file = { .fd = 1, .nr_more = 200 } };

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* blocked: four threads that sleep from their start on until SIGUSR1, and then burn 0.5 s of CPU time each. */
+/*
+ * blocked: four threads that sleep from their start on until SIGUSR1, and then burn 0.5 s of CPU
+ * time each.
+ */
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>

@@ -18,7 +18,10 @@ static long bpf(int cmd, union bpf_attr *attr)
 int main(int argc, char **argv)
 {
 	union bpf_attr create = {
-		.map_type = BPF_MAP_TYPE_HASH, .key_size = 4, .value_size = sizeof(value), .max_entries = 1,
+		.map_type = BPF_MAP_TYPE_HASH,
+		.key_size = 4,
+		.value_size = sizeof(value),
+		.max_entries = 1,
 	};
 	time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 10);
 	unsigned key = 0;

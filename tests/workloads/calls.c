@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * calls MODE N [THREADS]: calls functions, and says what it has done. It is stripped; the first line has
- * the addresses of its functions, as the file has them, and then it waits for a line of input.
+ * calls MODE N [THREADS]: calls functions, and says what it has done. It is stripped; the first
+ * line has the addresses of its functions, as the file has them, and then it waits for a line of
+ * input.
  *
- *   known      N calls of sleeps() and of spins(), 4 ms each, by turns: "sleeps INSIDE OUTSIDE CPU" and "spins ..." for each: ns by its
- *              own clock from within the function and around the call, and the thread's CPU time around it. However slow
- *              a probe is, INSIDE <= what is measured <= OUTSIDE
- *   mixed      in each thread N rounds of recursion and of longjmp() out of it: "returned R left L", of recurses().
- *              After some of the jumps it sleeps: who takes a call that was left for the next one sees that in it
+ *   known      N calls of sleeps() and of spins(), 4 ms each, by turns: "sleeps INSIDE OUTSIDE CPU"
+ *              and "spins ..." for each: ns by its own clock from within the function and around
+ *              the call, and the thread's CPU time around it. However slow a probe is, INSIDE <=
+ *              what is measured <= OUTSIDE
+ *   mixed      in each thread N rounds of recursion and of longjmp() out of it: "returned R left
+ *              L", of recurses(). After some of the jumps it sleeps: who takes a call that was left
+ *              for the next one sees that in it
  *   exit       exits() calls itself, and exit() N deep
  */
 #include <pthread.h>
@@ -21,7 +24,7 @@
 extern const char __executable_start[];
 
 static atomic_ulong returned, left;
-static unsigned long inside_ns;	/* of the last sleeps() or spins() */
+static unsigned long inside_ns; /* of the last sleeps() or spins() */
 
 static unsigned long now_ns(clockid_t clock)
 {
@@ -41,7 +44,8 @@ __attribute__((noipa)) static void sleeps(void)
 
 __attribute__((noipa)) static void spins(void)
 {
-	unsigned long start = now_ns(CLOCK_MONOTONIC), end = now_ns(CLOCK_THREAD_CPUTIME_ID) + 4000000;
+	unsigned long start = now_ns(CLOCK_MONOTONIC),
+		      end = now_ns(CLOCK_THREAD_CPUTIME_ID) + 4000000;
 
 	while (now_ns(CLOCK_THREAD_CPUTIME_ID) < end)
 		;
@@ -100,7 +104,7 @@ __attribute__((noipa)) static int exits(int depth)
 	if (!depth)
 		exit(left);
 	depth = depth < 0 ? 0 : exits(depth - 1);
-	asm volatile("" : "+r"(depth));	/* not a loop */
+	asm volatile("" : "+r"(depth)); /* not a loop */
 	return depth + 1;
 }
 
@@ -121,7 +125,7 @@ static void known(void)
 	}
 }
 
-#define VADDR(function) (unsigned long)((const char *)(function) - __executable_start)
+#define VADDR(function) (unsigned long)((const char *)(function)-__executable_start)
 
 int main(int argc, char **argv)
 {

@@ -10,7 +10,7 @@ static pthread_barrier_t gate;
 static void *spin(void *arg)
 {
 	pthread_barrier_wait(&gate);
-	for (volatile unsigned long turns = 0; ; turns++)
+	for (volatile unsigned long turns = 0;; turns++)
 		;
 	return arg;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * deep N [BYTES [sleep]]: burns CPU time N functions below main, each with a frame of that many bytes more;
- * sleep: sleeps 10 milliseconds there, again and again, instead.
+ * deep N [BYTES [sleep]]: burns CPU time N functions below main, each with a frame of that many
+ * bytes more; sleep: sleeps 10 milliseconds there, again and again, instead.
  */
 #include <alloca.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * dlstorm load MILLISECONDS LIBRARY...: loads one after the other, burns that much CPU time in each and
- * keeps them. dlstorm churn SECONDS LIBRARY...: loads, burns 3 ms and unloads them in turn, with the
- * library's base name as the thread's name meanwhile. dlstorm hold LIBRARY...: loads all of them, says
- * "ready", and burns for good in the last.
+ * dlstorm load MILLISECONDS LIBRARY...: loads one after the other, burns that much CPU time in each
+ * and keeps them. dlstorm churn SECONDS LIBRARY...: loads, burns 3 ms and unloads them in turn,
+ * with the library's base name as the thread's name meanwhile. dlstorm hold LIBRARY...: loads all
+ * of them, says "ready", and burns for good in the last.
  */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * fake-jvm LIBJVM BLOBS BYTES THREADS MICROSECONDS: no JVM runs here, but the library says where its code heap is, and what is
- * there is our choice: so many blobs of so many bytes of code, which threads spin in, with addresses of them all on their stacks.
- * The address of each blob's name changes all the time, so that what was read of a blob is out of date. Until it is killed.
+ * fake-jvm LIBJVM BLOBS BYTES THREADS MICROSECONDS: no JVM runs here, but the library says where
+ * its code heap is, and what is there is our choice: so many blobs of so many bytes of code, which
+ * threads spin in, with addresses of them all on their stacks. The address of each blob's name
+ * changes all the time, so that what was read of a blob is out of date. Until it is killed.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -14,8 +15,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define SEGMENT_BITS	7
-#define CODE_AT		512	/* in a block */
+#define SEGMENT_BITS 7
+#define CODE_AT      512 /* in a block */
 
 /* HotSpot's vmStructs.hpp */
 struct entry {
@@ -41,7 +42,8 @@ static struct entry *find(const char *type, const char *field)
 }
 
 /* The member of the object. */
-static void put(uint8_t *object, const char *type, const char *field, const void *value, size_t size)
+static void put(uint8_t *object, const char *type, const char *field, const void *value,
+		size_t size)
 {
 	memcpy(object + find(type, field)->offset, value, size);
 }
@@ -61,7 +63,8 @@ static void *rename_blobs(void *arg)
 	(void)arg;
 	for (unsigned i = 0;; i++) {
 		for (size_t b = 0; b < nr; b++)
-			*(volatile uintptr_t *)(heap + b * stride + name_at) = (uintptr_t)names[i & 1];
+			*(volatile uintptr_t *)(heap + b * stride + name_at) =
+				(uintptr_t)names[i & 1];
 		usleep(pause_us);
 	}
 	return NULL;
@@ -85,9 +88,13 @@ static void write_blob(uint8_t *block, size_t header)
 {
 	/* dec %rdi; jnz; ret */
 	static const uint8_t spin[] = { 0x48, 0xff, 0xcf, 0x75, 0xfb, 0xc3 };
-	/* push %rbp; sub $32, %rsp; test %rdi, %rdi; jz; dec %rdi; jnz; add $32, %rsp; pop %rbp; ret */
-	static const uint8_t code[] = { 0x55, 0x48, 0x83, 0xec, 0x20, 0x48, 0x85, 0xff, 0x74, 0x05, 0x48, 0xff, 0xcf, 0x75, 0xf6,
-					0x48, 0x83, 0xc4, 0x20, 0x5d, 0xc3 };
+	/*
+	 * push %rbp; sub $32, %rsp; test %rdi, %rdi; jz; dec %rdi; jnz; add $32, %rsp; pop %rbp;
+	 * ret
+	 */
+	static const uint8_t code[] = { 0x55, 0x48, 0x83, 0xec, 0x20, 0x48, 0x85,
+					0xff, 0x74, 0x05, 0x48, 0xff, 0xcf, 0x75,
+					0xf6, 0x48, 0x83, 0xc4, 0x20, 0x5d, 0xc3 };
 	uint64_t length = stride >> SEGMENT_BITS;
 	uint8_t *blob = block + header;
 
@@ -105,12 +112,16 @@ static void write_blob(uint8_t *block, size_t header)
 
 static void write_heap(void)
 {
-	size_t header = (find("HeapBlock::Header", "_used")->offset + 8) / 8 * 8, total = stride * nr;
-	uint8_t *segments = malloc(total >> SEGMENT_BITS), *code_heap = calloc(1, 4096), *array = calloc(1, 4096);
-	uint8_t *memory = code_heap + find("CodeHeap", "_memory")->offset, *map = code_heap + find("CodeHeap", "_segmap")->offset;
+	size_t header = (find("HeapBlock::Header", "_used")->offset + 8) / 8 * 8,
+	       total = stride * nr;
+	uint8_t *segments = malloc(total >> SEGMENT_BITS), *code_heap = calloc(1, 4096),
+		*array = calloc(1, 4096);
+	uint8_t *memory = code_heap + find("CodeHeap", "_memory")->offset,
+		*map = code_heap + find("CodeHeap", "_segmap")->offset;
 	static void *heaps[1];
 
-	heap = mmap(NULL, total, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	heap = mmap(NULL, total, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
+		    -1, 0);
 	if (heap == MAP_FAILED || !segments || !code_heap || !array)
 		exit(1);
 	name_at = header + find("CodeBlob", "_name")->offset;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * far-stacks THREADS [FILE]: threads that sleep for good with their stack pointers at the beginning of one area of 1 MB: of
- * memory that is there, or of FILE, whose pages are read when somebody asks for them. Says "asleep" before.
+ * far-stacks THREADS [FILE]: threads that sleep for good with their stack pointers at the beginning
+ * of one area of 1 MB: of memory that is there, or of FILE, whose pages are read when somebody asks
+ * for them. Says "asleep" before.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -18,9 +19,10 @@ static void *pause_there(void *arg)
 {
 	(void)arg;
 	asm volatile("mov %0, %%rsp\n"
-		     "1: mov $34, %%eax\n"	/* pause() */
+		     "1: mov $34, %%eax\n" /* pause() */
 		     "syscall\n"
-		     "jmp 1b\n" :: "r"(area + 8192 + 64) : "memory");
+		     "jmp 1b\n" ::"r"(area + 8192 + 64)
+		     : "memory");
 	return NULL;
 }
 
@@ -34,8 +36,8 @@ int main(int argc, char **argv)
 		perror(argv[2]);
 		return 1;
 	}
-	area = mmap(NULL, AREA_BYTES, PROT_READ | PROT_WRITE, fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE : MAP_PRIVATE,
-		    fd, 0);
+	area = mmap(NULL, AREA_BYTES, PROT_READ | PROT_WRITE,
+		    fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE : MAP_PRIVATE, fd, 0);
 	if (area == MAP_FAILED)
 		return 1;
 	pthread_attr_init(&small);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * faults SECONDS: in the kernel most of the time, for 10 ms at a time by page faults, by system calls and, in
- * threads that come and go, by clone and exit.
+ * faults SECONDS: in the kernel most of the time, for 10 ms at a time by page faults, by system
+ * calls and, in threads that come and go, by clone and exit.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define NOINLINE __attribute__((noinline, noclone, noipa))
-#define BYTES (4 << 20)
+#define BYTES    (4 << 20)
 
 static int zero;
 static char buffer[1 << 16];
@@ -25,7 +25,8 @@ NOINLINE int touch(volatile char *at)
 
 NOINLINE int fault(void)
 {
-	void *memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *memory =
+		mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int sum = touch(memory);
 
 	munmap(memory, BYTES);
@@ -71,7 +72,8 @@ int main(int argc, char **argv)
 
 	zero = open("/dev/zero", O_RDONLY);
 	for (int part = 0; seconds(CLOCK_PROCESS_CPUTIME_ID) < end; part = (part + 1) % 3)
-		for (double begin = seconds(CLOCK_MONOTONIC); seconds(CLOCK_MONOTONIC) < begin + 0.01;)
+		for (double begin = seconds(CLOCK_MONOTONIC);
+		     seconds(CLOCK_MONOTONIC) < begin + 0.01;)
 			if (!parts[part]())
 				return 1;
 	return 0;

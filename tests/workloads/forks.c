@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * forks: reads a line, then calls called() 5 times and forks in each way: a child, one whose parent ends before it, one of a
- * thread, one that executes this program anew (forks leaf). It ends before they do. Each process prints "PID CALLS" at its
- * end, after CALLS calls of called().
+ * forks: reads a line, then calls called() 5 times and forks in each way: a child, one whose parent
+ * ends before it, one of a thread, one that executes this program anew (forks leaf). It ends before
+ * they do. Each process prints "PID CALLS" at its end, after CALLS calls of called().
  */
 #include <pthread.h>
 #include <stdio.h>

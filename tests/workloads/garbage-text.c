@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* garbage-text FILE: writes machine code that loops for ever into FILE, which is no ELF file, and runs it. */
+/*
+ * garbage-text FILE: writes machine code that loops for ever into FILE, which is no ELF file, and
+ * runs it.
+ */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -7,7 +10,7 @@
 
 int main(int argc, char **argv)
 {
-	static const unsigned char loop[4096] = { 0xeb, 0xfe };	/* jmp . */
+	static const unsigned char loop[4096] = { 0xeb, 0xfe }; /* jmp . */
 	int fd = open(argv[argc - 1], O_RDWR | O_CREAT | O_TRUNC, 0755);
 	void *code;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * hard: once through what makes unwinding hard: a realigned frame, variable-length arrays, a call to a
- * noreturn function at a function's very end, cold parts, tail calls, setjmp, a callback out of libc, the
- * vDSO. hard SECONDS: burns that much CPU time in a coroutine on a stack of its own.
+ * hard: once through what makes unwinding hard: a realigned frame, variable-length arrays, a call
+ * to a noreturn function at a function's very end, cold parts, tail calls, setjmp, a callback out
+ * of libc, the vDSO. hard SECONDS: burns that much CPU time in a coroutine on a stack of its own.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>

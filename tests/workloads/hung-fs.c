@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * hung-fs DIRECTORY FILE [MILLISECONDS]: mounts a file system with the files f, f1, f2 and so on, each with FILE's bytes;
- * each read takes so long. After SIGUSR1 it takes requests and answers none, as a hung server does:
- * who waits for one cannot be killed. It goes with the process. Says "ready".
+ * hung-fs DIRECTORY FILE [MILLISECONDS]: mounts a file system with the files f, f1, f2 and so on,
+ * each with FILE's bytes; each read takes so long. After SIGUSR1 it takes requests and answers
+ * none, as a hung server does: who waits for one cannot be killed. It goes with the process. Says
+ * "ready".
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_READ (128 << 10)
+#define MAX_READ  (128 << 10)
 #define FILE_NODE 2
 
 static int device, source, read_ms;
@@ -31,7 +32,9 @@ static void hang(int signal)
 static void reply(const struct fuse_in_header *in, int error, const void *bytes, size_t nr)
 {
 	static char out[sizeof(struct fuse_out_header) + MAX_READ];
-	struct fuse_out_header header = { .len = sizeof(header) + nr, .error = error, .unique = in->unique };
+	struct fuse_out_header header = { .len = sizeof(header) + nr,
+					  .error = error,
+					  .unique = in->unique };
 
 	if (hangs)
 		return;
@@ -46,8 +49,13 @@ static struct fuse_attr attributes(uint64_t node)
 	if (node < FILE_NODE)
 		return (struct fuse_attr){ .ino = 1, .mode = S_IFDIR | 0755, .nlink = 2 };
 	return (struct fuse_attr){
-		.ino = node, .size = source_stat.st_size, .blocks = (source_stat.st_size + 511) / 512, .mtime = 1,
-		.mode = S_IFREG | 0755, .nlink = 1, .blksize = 4096,
+		.ino = node,
+		.size = source_stat.st_size,
+		.blocks = (source_stat.st_size + 511) / 512,
+		.mtime = 1,
+		.mode = S_IFREG | 0755,
+		.nlink = 1,
+		.blksize = 4096,
 	};
 }
 
@@ -62,7 +70,8 @@ static void look_up(const struct fuse_in_header *in, const char *name)
 static void read_file(const struct fuse_in_header *in, const struct fuse_read_in *wanted)
 {
 	static char bytes[MAX_READ];
-	ssize_t nr = pread(source, bytes, wanted->size < MAX_READ ? wanted->size : MAX_READ, wanted->offset);
+	ssize_t nr = pread(source, bytes, wanted->size < MAX_READ ? wanted->size : MAX_READ,
+			   wanted->offset);
 
 	usleep(read_ms * 1000);
 	reply(in, nr < 0 ? -EIO : 0, bytes, nr < 0 ? 0 : nr);
@@ -95,7 +104,9 @@ static void answer(const struct fuse_in_header *in)
 	case FUSE_BATCH_FORGET:
 		return;
 	default:
-		return reply(in, in->opcode == FUSE_RELEASE || in->opcode == FUSE_FLUSH ? 0 : -ENOSYS, NULL, 0);
+		return reply(in,
+			     in->opcode == FUSE_RELEASE || in->opcode == FUSE_FLUSH ? 0 : -ENOSYS,
+			     NULL, 0);
 	}
 }
 
@@ -111,7 +122,8 @@ int main(int argc, char **argv)
 	source = open(argv[2], O_RDONLY | O_CLOEXEC);
 	if (device < 0 || source < 0 || fstat(source, &source_stat))
 		return 77;
-	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other", device);
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other",
+		 device);
 	if (mount("hung-fs", argv[1], "fuse", MS_NODEV | MS_NOSUID, options))
 		return 77;
 	sigaction(SIGUSR1, &(struct sigaction){ .sa_handler = hang }, NULL);
@@ -123,6 +135,6 @@ int main(int argc, char **argv)
 		if (got >= (ssize_t)sizeof(struct fuse_in_header))
 			answer((const struct fuse_in_header *)request);
 		else if (got < 0 && errno != EINTR && errno != ENOENT && errno != EAGAIN)
-			return 0;	/* unmounted */
+			return 0; /* unmounted */
 	}
 }

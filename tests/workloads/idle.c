@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * idle: threads that wait in many ways, for good. Each prints "TID idle WAY" or "TID waits WAY": idle is who waits for work that
- * does not come; all others wait for something. idle all: threads of the first kind only, and the main thread is one of them.
- * Both print "ready" when all wait.
+ * idle: threads that wait in many ways, for good. Each prints "TID idle WAY" or "TID waits WAY":
+ * idle is who waits for work that does not come; all others wait for something. idle all: threads
+ * of the first kind only, and the main thread is one of them. Both print "ready" when all wait.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -18,13 +18,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static pthread_mutex_t queue_mutex = PTHREAD_MUTEX_INITIALIZER, first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t queue_mutex = PTHREAD_MUTEX_INITIALIZER, first = PTHREAD_MUTEX_INITIALIZER,
+		       second = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t queue = PTHREAD_COND_INITIALIZER, never = PTHREAD_COND_INITIALIZER;
 static pthread_barrier_t both;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static sem_t semaphore;
-static int silent[2];	/* a pipe into which nobody writes */
-static volatile int stage;	/* stays 0 */
+static int silent[2];      /* a pipe into which nobody writes */
+static volatile int stage; /* stays 0 */
 
 static void say(const char *what, const char *way)
 {
@@ -63,7 +64,7 @@ static void listener(void)
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
-	bind(fd, (struct sockaddr *)&address, sizeof(address.sun_family));	/* an abstract name */
+	bind(fd, (struct sockaddr *)&address, sizeof(address.sun_family)); /* an abstract name */
 	listen(fd, 1);
 	for (;;)
 		accept(fd, NULL, NULL);
@@ -103,7 +104,7 @@ static void in_semaphore(void)
 	sem_wait(&semaphore);
 }
 
-__attribute__((noinline)) void own_lock_take(void)	/* its name is in the file */
+__attribute__((noinline)) void own_lock_take(void) /* its name is in the file */
 {
 	wait_for_ever(&never);
 }
@@ -142,7 +143,7 @@ static void in_work(void)
 	stage = deep(20);
 }
 
-static void a_disk(void)	/* D: as long as a child of vfork() has its memory */
+static void a_disk(void) /* D: as long as a child of vfork() has its memory */
 {
 	if (!vfork()) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);

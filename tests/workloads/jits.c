@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A runtime with two functions made at run time, and what it tells of them:
- *   jits map          /tmp/perf-PID.map has early() at once, and late() only when that has run for a second of CPU time
- *   jits memfd        the same, with the functions in a memfd, which is mapped once for writing and once for running
+ *   jits map          /tmp/perf-PID.map has early() at once, and late() only when that has run for
+ *                     a second of CPU time
+ *   jits memfd        the same, with the functions in a memfd, which is mapped once for writing and
+ *                     once for running
  *   jits shared       the same, in memory that it would share with its children (/dev/zero in maps)
  *   jits shm          the same, in a file of /dev/shm that is deleted
  *   jits sysv         the same, in a segment of shmget()
  *   jits named        the same, in memory with a name of its own ([anon:jits] in maps)
- *   jits KIND unnamed as one of these, but without a map; prints the line of /proc/self/maps that has the code
- *   jits dump         ./jit-PID.dump: early() runs for a second, moves, and runs there; where it was comes other(), which never runs
+ *   jits KIND unnamed as one of these, but without a map; prints the line of /proc/self/maps that
+ *     has the code
+ *   jits dump         ./jit-PID.dump: early() runs for a second, moves, and runs there; where it
+ *                     was comes other(), which never runs
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -95,7 +99,8 @@ static void put_move(FILE *dump, uint8_t *from, uint8_t *to, uint64_t index)
 	struct {
 		uint32_t pid, tid;
 		uint64_t vma, old_addr, new_addr, size, index;
-	} move = { getpid(), getpid(), (uintptr_t)to, (uintptr_t)from, (uintptr_t)to, sizeof(code), index };
+	} move = { getpid(),      getpid(),     (uintptr_t)to, (uintptr_t)from,
+		   (uintptr_t)to, sizeof(code), index };
 
 	put_record(dump, 1, &move, sizeof(move));
 }
@@ -105,7 +110,8 @@ static void write_dump(uint8_t *first, uint8_t *second)
 	struct {
 		uint32_t magic, version, bytes, machine, pad, pid;
 		uint64_t time_ns, flags;
-	} header = { 0x4a695444, 1, sizeof(header), 62, 0, getpid(), seconds(CLOCK_MONOTONIC) * 1e9, 0 };
+	} header = { 0x4a695444, 1, sizeof(header), 62, 0, getpid(), seconds(CLOCK_MONOTONIC) * 1e9,
+		     0 };
 	char path[64];
 	FILE *dump;
 
@@ -149,11 +155,15 @@ static void map_code(const char *kind, uint8_t **written, uint8_t **run)
 		*written = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		*run = mmap(NULL, 8192, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
 	} else {
-		*written = *run = mmap(NULL, 8192, all, (strcmp(kind, "shared") ? MAP_PRIVATE : MAP_SHARED) | MAP_ANONYMOUS, -1, 0);
+		*written = *run =
+			mmap(NULL, 8192, all,
+			     (strcmp(kind, "shared") ? MAP_PRIVATE : MAP_SHARED) | MAP_ANONYMOUS,
+			     -1, 0);
 	}
 	if (*written == MAP_FAILED || *run == MAP_FAILED)
 		exit(2);
-	if (!strcmp(kind, "named") && prctl(0x53564d41 /* PR_SET_VMA */, 0 /* PR_SET_VMA_ANON_NAME */, *run, 8192, "jits"))
+	if (!strcmp(kind, "named") &&
+	    prctl(0x53564d41 /* PR_SET_VMA */, 0 /* PR_SET_VMA_ANON_NAME */, *run, 8192, "jits"))
 		exit(3);
 }
 
@@ -164,7 +174,8 @@ static void print_mapping(const uint8_t *code_at)
 	char line[512];
 
 	while (fgets(line, sizeof(line), maps))
-		if (sscanf(line, "%lx-%lx", &start, &end) == 2 && (uintptr_t)code_at >= start && (uintptr_t)code_at < end)
+		if (sscanf(line, "%lx-%lx", &start, &end) == 2 && (uintptr_t)code_at >= start &&
+		    (uintptr_t)code_at < end)
 			fputs(line, stdout);
 	fclose(maps);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Frameless assembly without CFI that calls a helper of its own, like x265's hadamard functions. The first
- * call ends on a 16-byte boundary, where a compiler's next function would begin if the call did not return.
- * Runs for 3 s of CPU time.
+ * Frameless assembly without CFI that calls a helper of its own, like x265's hadamard functions.
+ * The first call ends on a 16-byte boundary, where a compiler's next function would begin if the
+ * call did not return. Runs for 3 s of CPU time.
  */
 #include <time.h>
 

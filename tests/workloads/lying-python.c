@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * lying-python MODE SLEEPS: a program that exports what CPython 3.11 does, with structures of its own in
- * their place, and sleeps a millisecond so many times:
+ * lying-python MODE SLEEPS: a program that exports what CPython 3.11 does, with structures of its
+ * own in their place, and sleeps a millisecond so many times:
  *
  *   frames       frames that lead in a circle
  *   threads      threads that do; none is the running one
@@ -10,7 +10,8 @@
  *   huge         a function whose name, file and lines are said to be endless
  *   torn         a function whose strings are another's when they are looked at again
  *   random       bytes by chance, others at each sleep
- *   good         one function, "honest", in "honest.py": that all of the above is not for want of a frame
+ *   good         one function, "honest", in "honest.py": that all of the above is not for want of a
+ *                frame
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -23,11 +24,11 @@ const unsigned long Py_Version = 0x030b02f0;
 uint64_t _PyRuntime[64];
 
 /* words of the structs, by what CPython 3.11 has there */
-enum { INTERPRETERS = 5 };					/* of the runtime */
-enum { NEXT_INTERPRETER = 0, THREADS = 2 };			/* of an interpreter */
-enum { NEXT_THREAD = 1, CFRAME = 7, THREAD_ID = 19 };		/* of a thread */
-enum { CURRENT_FRAME = 1 };					/* of a _PyCFrame */
-enum { CODE = 4, PREVIOUS = 6, INSTRUCTION = 7, ENTRY = 68 };	/* of a frame; ENTRY in bytes */
+enum { INTERPRETERS = 5 };                                    /* of the runtime */
+enum { NEXT_INTERPRETER = 0, THREADS = 2 };                   /* of an interpreter */
+enum { NEXT_THREAD = 1, CFRAME = 7, THREAD_ID = 19 };         /* of a thread */
+enum { CURRENT_FRAME = 1 };                                   /* of a _PyCFrame */
+enum { CODE = 4, PREVIOUS = 6, INSTRUCTION = 7, ENTRY = 68 }; /* of a frame; ENTRY in bytes */
 enum { FIRST_LINE = 72, FILE_NAME = 14, NAME = 15, QUALNAME = 16, LINES = 17, INSTRUCTIONS = 23 };
 
 static uint64_t *page(void)
@@ -46,7 +47,7 @@ static uint64_t string(const char *text, uint64_t length)
 
 	s[0] = 1;
 	s[2] = length;
-	((uint32_t *)s)[8] = 1 << 2 | 1 << 5 | 1 << 6;	/* a byte each, compact, ASCII */
+	((uint32_t *)s)[8] = 1 << 2 | 1 << 5 | 1 << 6; /* a byte each, compact, ASCII */
 	strcpy((char *)s + 48, text);
 	return at(s);
 }
@@ -96,8 +97,9 @@ static uint64_t random_word(void)
 static void lie(const char *mode)
 {
 	uint64_t *const whole[] = { interpreter, thread, frame, code };
-	uint64_t *const wild[] = { &frame[PREVIOUS],	     &frame[CODE],	   &cframe[CURRENT_FRAME],
-				   &thread[CFRAME],	     &thread[NEXT_THREAD], &interpreter[THREADS],
+	uint64_t *const wild[] = { &frame[PREVIOUS],         &frame[CODE],
+				   &cframe[CURRENT_FRAME],   &thread[CFRAME],
+				   &thread[NEXT_THREAD],     &interpreter[THREADS],
 				   &_PyRuntime[INTERPRETERS] };
 	static const uint64_t nowhere[] = {
 		8, 0xffffffff81000000, 0x7ffffffffff9, 0xdead000000000000, ~0ull, 0x1000
@@ -119,7 +121,7 @@ static void lie(const char *mode)
 		lines[2] = UINT64_MAX / 2;
 	} else if (!strcmp(mode, "torn")) {
 		code[QUALNAME] = string("another", 7);
-		code[0] = at(code);	/* no count of references */
+		code[0] = at(code); /* no count of references */
 	} else if (!strcmp(mode, "random")) {
 		for (int i = 0; i < 40; i++)
 			whole[random() % 4][random() % 32] = random_word();
@@ -138,7 +140,7 @@ int main(int argc, char **argv)
 		return 2;
 	make_good(on_stack);
 	for (int i = 0; i < 400; i++)
-		nanosleep(&(struct timespec){ 0, 1000000 }, NULL);	/* time to be known */
+		nanosleep(&(struct timespec){ 0, 1000000 }, NULL); /* time to be known */
 	for (int i = 0, nr = atoi(argv[2]); i < nr; i++) {
 		lie(argv[1]);
 		nanosleep(&(struct timespec){ 0, 1000000 }, NULL);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * mapfails N: N calls of bpf(2) of each kind that fails, on a hash "fails", and N that succeed, each on a
- * map "gone" that another thread closes meanwhile. Prints "ERRNO FD COUNT" for what failed how, as errno
- * said it.
+ * mapfails N: N calls of bpf(2) of each kind that fails, on a hash "fails", and N that succeed,
+ * each on a map "gone" that another thread closes meanwhile. Prints "ERRNO FD COUNT" for what
+ * failed how, as errno said it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -25,9 +25,11 @@ static long bpf(int cmd, void *attr, size_t size)
 
 static int create(enum bpf_map_type type, const char *name, int inner)
 {
-	union bpf_attr attr = {
-		.map_type = type, .key_size = 4, .value_size = 4, .max_entries = 1, .inner_map_fd = inner
-	};
+	union bpf_attr attr = { .map_type = type,
+				.key_size = 4,
+				.value_size = 4,
+				.max_entries = 1,
+				.inner_map_fd = inner };
 
 	strcpy(attr.map_name, name);
 	return bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
@@ -57,7 +59,9 @@ static void *close_it(void *arg)
 	return NULL;
 }
 
-/* a call that waits for a grace period, in which the map's fd is closed: the kernel holds the map */
+/*
+ * a call that waits for a grace period, in which the map's fd is closed: the kernel holds the map
+ */
 static int close_meanwhile(int inner)
 {
 	uint32_t key = 0, value = inner;
@@ -77,7 +81,8 @@ int main(int argc, char **argv)
 {
 	unsigned char long_attr[sizeof(union bpf_attr) + 64] = {};
 	uint32_t key = 1, other = 2, value = 0;
-	int nr = argc > 1 ? atoi(argv[1]) : 1, map = create(BPF_MAP_TYPE_HASH, "fails", 0), file = open("/dev/null", O_RDONLY);
+	int nr = argc > 1 ? atoi(argv[1]) : 1, map = create(BPF_MAP_TYPE_HASH, "fails", 0),
+	    file = open("/dev/null", O_RDONLY);
 	union bpf_attr good = { .map_fd = map, .key = (uintptr_t)&key, .value = (uintptr_t)&value },
 		       bad_fd = good, no_map = good, bad_flags = good, exists = good, full = good;
 	const struct {
@@ -85,8 +90,9 @@ int main(int argc, char **argv)
 		void *attr;
 		size_t size;
 	} kinds[] = {
-		{ "closed", &bad_fd, sizeof(good) }, { "file", &no_map, sizeof(good) }, { "map", &bad_flags, sizeof(good) },
-		{ "map", &exists, sizeof(good) }, { "map", &full, sizeof(good) }, { "map", long_attr, sizeof(long_attr) },
+		{ "closed", &bad_fd, sizeof(good) },  { "file", &no_map, sizeof(good) },
+		{ "map", &bad_flags, sizeof(good) },  { "map", &exists, sizeof(good) },
+		{ "map", &full, sizeof(good) },       { "map", long_attr, sizeof(long_attr) },
 		{ "unreadable", NULL, sizeof(good) },
 	};
 
@@ -98,7 +104,8 @@ int main(int argc, char **argv)
 	exists.flags = BPF_NOEXIST;
 	full.key = (uintptr_t)&other;
 	memcpy(long_attr, &good, sizeof(good));
-	memset(long_attr + sizeof(good), 0xff, sizeof(long_attr) - sizeof(good));	/* the kernel does not know these */
+	/* the kernel does not know these */
+	memset(long_attr + sizeof(good), 0xff, sizeof(long_attr) - sizeof(good));
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		for (int j = 0; j < nr; j++) {
 			if (!bpf(BPF_MAP_UPDATE_ELEM, kinds[i].attr, kinds[i].size))

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * mapinmap TYPE CALLS [THREADS [BATCH [NAME]]]: THREADS threads make CALLS updates in all of a map of TYPE,
- * array, hash, array_of_maps or hash_of_maps, one element each, or BATCH elements by one call. Prints how
- * long each call took, in nanoseconds, as its own clock saw it: "TYPE NS", a line each; and at the end
- * "busy NS", how long its threads ran or waited for a CPU, by the kernel's account. With HOLD in the environment, it says "ready ID" when the map is there and waits for a line on standard input. With
- * BEGUN=FILE there, of 8 bytes, it counts the calls begun in that file.
+ * mapinmap TYPE CALLS [THREADS [BATCH [NAME]]]: THREADS threads make CALLS updates in all of a map
+ * of TYPE, array, hash, array_of_maps or hash_of_maps, one element each, or BATCH elements by one
+ * call. Prints how long each call took, in nanoseconds, as its own clock saw it: "TYPE NS", a line
+ * each; and at the end "busy NS", how long its threads ran or waited for a CPU, by the kernel's
+ * account. With HOLD in the environment, it says "ready ID" when the map is there and waits for a
+ * line on standard input. With BEGUN=FILE there, of 8 bytes, it counts the calls begun in that
+ * file.
  */
 #include <fcntl.h>
 #include <linux/bpf.h>
@@ -131,14 +133,17 @@ int main(int argc, char **argv)
 	batch = argc > 4 ? atoi(argv[4]) : 0;
 	took_ns = calloc(calls + 1, sizeof(*took_ns));
 	if (getenv("BEGUN"))
-		begun = mmap(NULL, 8, PROT_READ | PROT_WRITE, MAP_SHARED, open(getenv("BEGUN"), O_RDWR), 0);
+		begun = mmap(NULL, 8, PROT_READ | PROT_WRITE, MAP_SHARED,
+			     open(getenv("BEGUN"), O_RDWR), 0);
 	if (begun == MAP_FAILED)
 		return 1;
 	inner = create(BPF_MAP_TYPE_ARRAY, 1, 0, "inner");
 	map = create(type->type, 4096, type->nested ? inner : 0, argc > 5 ? argv[5] : "mapinmap");
 	if (getenv("HOLD")) {
 		struct bpf_map_info about = {};
-		union bpf_attr attr = { .info = { .bpf_fd = map, .info_len = sizeof(about), .info = (uintptr_t)&about } };
+		union bpf_attr attr = { .info = { .bpf_fd = map,
+						  .info_len = sizeof(about),
+						  .info = (uintptr_t)&about } };
 
 		bpf(BPF_OBJ_GET_INFO_BY_FD, &attr);
 		printf("ready %u\n", about.id);

@@ -2,11 +2,13 @@
 /*
  * Maps files as code, more often than is good for whoever follows it. Ends after SECONDS.
  *
- *   mapper hold SECONDS CHILDREN TIMES FILE...   maps each file TIMES times, whole if that is once and a page of it
- *                                                otherwise, forks, and all of them burn some CPU time now and then
- *   mapper loop SECONDS FILE...      touches the files, maps them whole and unmaps them, again and again
- *   mapper churn SECONDS DIR FILE    makes copies of FILE, maps them, burns some CPU time, runs one ("FILE burn TIME"), and
- *                                    unlinks them, again and again
+ *   mapper hold SECONDS CHILDREN TIMES FILE...   maps each file TIMES times, whole if that is once
+ *                                                and a page of it otherwise, forks, and all of them
+ *                                                burn some CPU time now and then
+ *   mapper loop SECONDS FILE...      touches the files, maps them whole and unmaps them, again and
+ *                                    again
+ *   mapper churn SECONDS DIR FILE    makes copies of FILE, maps them, burns some CPU time, runs one
+ *                                    ("FILE burn TIME"), and unlinks them, again and again
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,8 +39,8 @@ static int die(const char *what)
 }
 
 /*
- * The page at the file's start again and again: neighbours whose offsets do not follow on each other are
- * not merged.
+ * The page at the file's start again and again: neighbours whose offsets do not follow on each
+ * other are not merged.
  */
 static void *map(const char *path, long times)
 {
@@ -49,7 +51,8 @@ static void *map(const char *path, long times)
 	if (fd < 0 || fstat(fd, &st))
 		die(path);
 	for (long i = 0; i < times; i++)
-		if ((at = mmap(NULL, times > 1 ? 4096 : st.st_size, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_NORESERVE, fd, 0)) == MAP_FAILED)
+		if ((at = mmap(NULL, times > 1 ? 4096 : st.st_size, PROT_READ | PROT_EXEC,
+			       MAP_PRIVATE | MAP_NORESERVE, fd, 0)) == MAP_FAILED)
 			die("mmap");
 	close(fd);
 	return at;
@@ -100,7 +103,8 @@ static void copy(const char *from, const char *to)
 	int in = open(from, O_RDONLY), out = open(to, O_CREAT | O_WRONLY | O_TRUNC, 0755);
 	struct stat st;
 
-	if (in < 0 || out < 0 || fstat(in, &st) || sendfile(out, in, NULL, st.st_size) != st.st_size)
+	if (in < 0 || out < 0 || fstat(in, &st) ||
+	    sendfile(out, in, NULL, st.st_size) != st.st_size)
 		die(to);
 	close(in);
 	close(out);
@@ -116,7 +120,8 @@ static void copy_and_run(const char *directory, const char *file, long nr)
 	pid_t pid;
 
 	for (int i = 0; i < COPIES; i++) {
-		snprintf(paths[i], sizeof(paths[i]), "%s/churn%d-%ld-%d", directory, getpid(), nr, i);
+		snprintf(paths[i], sizeof(paths[i]), "%s/churn%d-%ld-%d", directory, getpid(), nr,
+			 i);
 		copy(file, paths[i]);
 		mapped[i] = map(paths[i], 1);
 	}

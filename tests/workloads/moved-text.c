@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * moved-text remap SECONDS: burns in code of its file that mremap() has moved elsewhere, of which no record
- * tells. moved-text copy SECONDS: in code that was copied to nameless memory at its own address, as
- * programs do that want huge pages for it.
+ * moved-text remap SECONDS: burns in code of its file that mremap() has moved elsewhere, of which
+ * no record tells. moved-text copy SECONDS: in code that was copied to nameless memory at its own
+ * address, as programs do that want huge pages for it.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#define PAGE 4096
+#define PAGE     4096
 #define NOINLINE __attribute__((noinline, noclone, noipa))
 
 /* alone in its page, and dependent on nothing around it */
@@ -25,8 +25,8 @@ NOINLINE __attribute__((section(".text.moved"), aligned(PAGE))) int burn(int (*g
 	return room[0];
 }
 
-NOINLINE __attribute__((section(".text.moved"), aligned(PAGE))) int call(int (*moved)(int (*)(void)),
-									 int (*goes_on)(void))
+NOINLINE __attribute__((section(".text.moved"), aligned(PAGE))) int
+call(int (*moved)(int (*)(void)), int (*goes_on)(void))
 {
 	volatile char room[77];
 
@@ -52,7 +52,9 @@ static int goes_on(void)
 int main(int argc, char **argv)
 {
 	int copied = argc < 2 || !strcmp(argv[1], "copy");
-	char *elsewhere = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *at;
+	char *elsewhere =
+		     mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+	     *at;
 
 	if (copied) {
 		memcpy(elsewhere, (char *)burn, PAGE);

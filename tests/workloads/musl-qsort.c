@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* musl-qsort N: sorts N times 200,000 numbers. musl's qsort() calls the comparison through a function of one instruction. */
+/*
+ * musl-qsort N: sorts N times 200,000 numbers. musl's qsort() calls the comparison through a
+ * function of one instruction.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 

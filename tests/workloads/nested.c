@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Ten functions below main, none inlined, none with a frame pointer. nested sleep: at the bottom, sleeps
- * 20 microseconds again and again; nested hold: sleeps there for good; nested burn SECONDS: burns that
- * much CPU time there and exits; nested brief SECONDS: the same without the functions that have large frames;
- * nested thread: the first, in a second thread.
+ * Ten functions below main, none inlined, none with a frame pointer. nested sleep: at the bottom,
+ * sleeps 20 microseconds again and again; nested hold: sleeps there for good; nested burn SECONDS:
+ * burns that much CPU time there and exits; nested brief SECONDS: the same without the functions
+ * that have large frames; nested thread: the first, in a second thread.
  *
  * After SECONDS: exec COMMAND..., becomes that; fork, a child burns as much; thread COMMAND..., a
- * second thread forks a child that becomes that; leave, the main thread ends and a second one burns as much.
+ * second thread forks a child that becomes that; leave, the main thread ends and a second one burns
+ * as much.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -38,7 +39,8 @@ NOINLINE int f10(int x)
 
 	if (seconds) {
 		while (cpu_seconds() < started + seconds)
-			for (int i = 0; i < 500000; i++)	/* arm64's vDSO has no CFI: be there seldom */
+			/* arm64's vDSO has no CFI: be there seldom */
+			for (int i = 0; i < 500000; i++)
 				sink += i;
 		return x;
 	}

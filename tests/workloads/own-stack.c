@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * own-stack: fibers switched by hand for 3 s of CPU time, as coroutine libraries do it: the switch saves the
- * callee-saved registers and swaps the stack pointer, and a new stack holds the fiber's function above a
- * return address of 0. No CFI says how the function at the root is left: the 0 does.
+ * own-stack: fibers switched by hand for 3 s of CPU time, as coroutine libraries do it: the switch
+ * saves the callee-saved registers and swaps the stack pointer, and a new stack holds the fiber's
+ * function above a return address of 0. No CFI says how the function at the root is left: the 0
+ * does.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
 
-#define NOINLINE __attribute__((noinline, noclone, noipa))
-#define NR_FIBERS 8
+#define NOINLINE    __attribute__((noinline, noclone, noipa))
+#define NR_FIBERS   8
 #define STACK_WORDS 8192
 
 void switch_stack(void **save, void *to);
@@ -61,8 +62,8 @@ static void *new_stack(void)
 	uint64_t *top = (uint64_t *)aligned_alloc(64, STACK_WORDS * 8) + STACK_WORDS;
 
 	*--top = 0;
-	*--top = 0;			/* the fiber's return address */
-	*--top = (uintptr_t)fiber;	/* the switch returns there */
+	*--top = 0;                /* the fiber's return address */
+	*--top = (uintptr_t)fiber; /* the switch returns there */
 	for (int i = 0; i < 6; i++)
 		*--top = 0;
 	return top;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * reads FILE COUNT BYTES: reads so many times so many bytes of a file or disk, one after the other and past
- * the page cache, and prints how long each read took by its own clock, in nanoseconds: a line each.
+ * reads FILE COUNT BYTES: reads so many times so many bytes of a file or disk, one after the other
+ * and past the page cache, and prints how long each read took by its own clock, in nanoseconds: a
+ * line each.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

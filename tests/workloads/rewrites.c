@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * rewrites [ROUNDS]: calls a function in memory of no file, 0.3 s of CPU time long, then writes it anew, with a frame of another
- * size, calls it for 30 ms, and so on. Its frame has old return addresses in it.
+ * rewrites [ROUNDS]: calls a function in memory of no file, 0.3 s of CPU time long, then writes it
+ * anew, with a frame of another size, calls it for 30 ms, and so on. Its frame has old return
+ * addresses in it.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -36,7 +37,8 @@ __attribute__((noinline)) void spin(void)
 static void write_function(uint8_t *at, uint8_t frame)
 {
 	uint8_t bytes[] = {
-		0x48, 0x83, 0xec, frame, 0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xd0, 0x48, 0x83, 0xc4, frame, 0xc3,
+		0x48, 0x83, 0xec, frame, 0x48, 0xb8, 0,    0,    0,     0,    0,
+		0,    0,    0,    0xff,  0xd0, 0x48, 0x83, 0xc4, frame, 0xc3,
 	};
 	uint64_t address = (uintptr_t)spin;
 
@@ -52,7 +54,8 @@ __attribute__((noinline)) void call_function(void *function)
 
 int main(int argc, char **argv)
 {
-	uint8_t *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int rounds = argc > 1 ? atoi(argv[1]) : 40;
 
 	if (code == MAP_FAILED)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * ring KIND N ROUNDS: N threads hand a token round, each blocked until its predecessor wakes it by a futex
- * (KIND futex), a pipe (pipe), a mutex and a condition variable (cond), or a byte through a TCP connection
- * to this machine (tcp). Prints for each: its TID, its predecessor's, how often the token came, how often
- * it left the CPU of its own accord and against its will, and the ns that the scheduler says it ran, from
- * its start to its end. With HOLD in the environment, it waits for a line on standard input before it begins.
+ * ring KIND N ROUNDS: N threads hand a token round, each blocked until its predecessor wakes it by
+ * a futex (KIND futex), a pipe (pipe), a mutex and a condition variable (cond), or a byte through a
+ * TCP connection to this machine (tcp). Prints for each: its TID, its predecessor's, how often the
+ * token came, how often it left the CPU of its own accord and against its will, and the ns that the
+ * scheduler says it ran, from its start to its end. With HOLD in the environment, it waits for a
+ * line on standard input before it begins.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -18,13 +19,13 @@
 #include <unistd.h>
 
 #define NOINLINE __attribute__((noinline, noclone))
-#define MAX 64
+#define MAX      64
 
 static struct place {
 	pthread_t thread;
 	int tid, number;
-	int turn;		/* futex, cond */
-	int in, out;		/* pipe, tcp: read here, written by the predecessor */
+	int turn;    /* futex, cond */
+	int in, out; /* pipe, tcp: read here, written by the predecessor */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	long came;
@@ -106,10 +107,12 @@ static void *thread(void *arg)
 static void connect_tcp(struct place *p)
 {
 	int listener = socket(AF_INET, SOCK_STREAM, 0);
-	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t size = sizeof(at);
 
-	if (bind(listener, (void *)&at, size) || listen(listener, 1) || getsockname(listener, (void *)&at, &size))
+	if (bind(listener, (void *)&at, size) || listen(listener, 1) ||
+	    getsockname(listener, (void *)&at, &size))
 		abort();
 	p->out = socket(AF_INET, SOCK_STREAM, 0);
 	if (connect(p->out, (void *)&at, size))
@@ -140,12 +143,13 @@ int main(int argc, char **argv)
 	}
 	for (int i = 0; i < nr; i++)
 		pthread_create(&ring[i].thread, NULL, thread, &ring[i]);
-	usleep(100000);		/* all wait by now */
+	usleep(100000); /* all wait by now */
 	hand_on(&ring[0]);
 	for (int i = 0; i < nr; i++)
 		pthread_join(ring[i].thread, NULL);
 	for (int i = 0; i < nr; i++)
-		printf("%d %d %ld %ld %ld %ld\n", ring[i].tid, ring[(i + nr - 1) % nr].tid, ring[i].came,
-		       ring[i].usage.ru_nvcsw, ring[i].usage.ru_nivcsw, ring[i].ran_ns);
+		printf("%d %d %ld %ld %ld %ld\n", ring[i].tid, ring[(i + nr - 1) % nr].tid,
+		       ring[i].came, ring[i].usage.ru_nvcsw, ring[i].usage.ru_nivcsw,
+		       ring[i].ran_ns);
 	return 0;
 }

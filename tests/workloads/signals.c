@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * signals SECONDS: burns CPU time in a signal handler on an alternate stack, which was entered from another
- * handler on the ordinary one, below functions without frame pointers; again and again for that long.
+ * signals SECONDS: burns CPU time in a signal handler on an alternate stack, which was entered from
+ * another handler on the ordinary one, below functions without frame pointers; again and again for
+ * that long.
  */
 #define _GNU_SOURCE
 #include <signal.h>

@@ -24,8 +24,8 @@ int main(int argc, char **argv)
 	}
 	if (pid < 0 || wait4(pid, &status, 0, &usage) < 0 ||
 	    write(fd, line,
-		  snprintf(line, sizeof(line), "%d %lld\n", pid, ns(usage.ru_utime) + ns(usage.ru_stime))) <
-		    0)
+		  snprintf(line, sizeof(line), "%d %lld\n", pid,
+			   ns(usage.ru_utime) + ns(usage.ru_stime))) < 0)
 		return 1;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

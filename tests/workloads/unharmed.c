@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * unharmed MODE...: does what an observer may break, and prints what came of it, the same in each run. Exits with 3, or
- * with 77 where the kernel or the C library lacks something.
+ * unharmed MODE...: does what an observer may break, and prints what came of it, the same in each
+ * run. Exits with 3, or with 77 where the kernel or the C library lacks something.
  *
- * plain, jumps, signals, vfork, fork, threads, clone, coroutines, backtrace, dlopen=LIBRARY (of which answer() is called),
- * io_uring, seccomp
+ * plain, jumps, signals, vfork, fork, threads, clone, coroutines, backtrace, dlopen=LIBRARY (of
+ * which answer() is called), io_uring, seccomp
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -29,7 +29,7 @@
 #endif
 
 #define NOINLINE __attribute__((noipa, noinline))
-#define STACK 65536
+#define STACK    65536
 
 static char stacks[4][STACK];
 
@@ -45,7 +45,7 @@ NOINLINE static long deep(int depth, void (*f)(long), long n)
 {
 	long result = depth ? deep(depth - 1, f, n) : within(f, n);
 
-	asm volatile("" : : : "memory");	/* no loop instead of the calls */
+	asm volatile("" : : : "memory"); /* no loop instead of the calls */
 	return result + 1;
 }
 
@@ -76,7 +76,10 @@ NOINLINE static int compare(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
-/* two first instructions that Linux takes for others, and skips behind a probe: the result is 2 then, and not 5 */
+/*
+ * two first instructions that Linux takes for others, and skips behind a probe: the result is 2
+ * then, and not 5
+ */
 asm(".text\n"
     ".type exchanges, @function\n"
     "exchanges: xchg %rax, %r8\n"
@@ -111,8 +114,8 @@ static void plain(void)
 		sum += deep(i % 20, i % 2 ? counts : tail_calls, i);
 	}
 	qsort(numbers, 500, sizeof(int), compare);
-	printf("plain: %ld, %ld, %d, %d, %ld, %ld\n", sum, nr, numbers[0], numbers[499], exchanged(),
-		__builtin_cpu_supports("avx") ? vectored() : 5);
+	printf("plain: %ld, %ld, %d, %d, %ld, %ld\n", sum, nr, numbers[0], numbers[499],
+	       exchanged(), __builtin_cpu_supports("avx") ? vectored() : 5);
 }
 
 static sigjmp_buf place;
@@ -185,7 +188,8 @@ static void signals(void)
 		else
 			deep(i % 10, faults, 8);
 	}
-	printf("signals: %d handled, %d left by a signal, %d by a fault\n", handled, left_by_signal, left_by_fault);
+	printf("signals: %d handled, %d left by a signal, %d by a fault\n", handled, left_by_signal,
+	       left_by_fault);
 	/* they interrupt the functions at any instruction */
 	setitimer(ITIMER_REAL, &every, NULL);
 	for (handled = 0; handled < 100; n++)
@@ -307,7 +311,8 @@ static void clone_mode(void)
 	long good = 0;
 
 	for (long n = 0; n < 20; n++)
-		good += status_of(clone(with_our_memory, stacks[0] + STACK, CLONE_VM | SIGCHLD, &n)) == n;
+		good += status_of(clone(with_our_memory, stacks[0] + STACK, CLONE_VM | SIGCHLD,
+					&n)) == n;
 	printf("clone: %ld processes in our memory\n", good);
 }
 
@@ -395,8 +400,10 @@ static void io_uring(void)
 
 	if (fd < 0)
 		exit(77);
-	sq = mmap(NULL, params.sq_off.array + 64 * sizeof(*array), PROT_READ | PROT_WRITE, MAP_SHARED, fd, IORING_OFF_SQ_RING);
-	entries = mmap(NULL, 64 * sizeof(*entries), PROT_READ | PROT_WRITE, MAP_SHARED, fd, IORING_OFF_SQES);
+	sq = mmap(NULL, params.sq_off.array + 64 * sizeof(*array), PROT_READ | PROT_WRITE,
+		  MAP_SHARED, fd, IORING_OFF_SQ_RING);
+	entries = mmap(NULL, 64 * sizeof(*entries), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		       IORING_OFF_SQES);
 	array = (unsigned *)((char *)sq + params.sq_off.array);
 	for (int i = 0; i < 64; i++) {
 		entries[i].opcode = IORING_OP_NOP;
@@ -432,9 +439,10 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} modes[] = {
-		{ "plain", plain },	{ "jumps", jumps },	    { "signals", signals },	 { "vfork", vfork_mode },
-		{ "fork", fork_mode },	{ "threads", threads },	    { "coroutines", coroutines }, { "backtrace", backtraces },
-		{ "clone", clone_mode },  { "io_uring", io_uring }, { "seccomp", seccomp },
+		{ "plain", plain },           { "jumps", jumps },          { "signals", signals },
+		{ "vfork", vfork_mode },      { "fork", fork_mode },       { "threads", threads },
+		{ "coroutines", coroutines }, { "backtrace", backtraces }, { "clone", clone_mode },
+		{ "io_uring", io_uring },     { "seccomp", seccomp },
 	};
 
 	for (int i = 1; i < argc; i++) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * waits KIND [COUNT [MS]]: below five functions without frame pointers, blocks COUNT times (0: until
- * killed), for MS milliseconds (10) where it can choose: in nanosleep, futex, pipe, poll, epoll, signal
- * (sigsuspend), fsync (of a file in the working directory) or fault (pages of such a file that are not in
- * memory). At the end it prints how long all of that took.
+ * waits KIND [COUNT [MS]]: below five functions without frame pointers, blocks COUNT times (0:
+ * until killed), for MS milliseconds (10) where it can choose: in nanosleep, futex, pipe, poll,
+ * epoll, signal (sigsuspend), fsync (of a file in the working directory) or fault (pages of such a
+ * file that are not in memory). At the end it prints how long all of that took.
  *
- * waits threads N [MS]: N threads that sleep and burn by turns, differently long each, three times MS milliseconds (1) at
- * most. waits exit: a thread ends while another is blocked for good. waits preempt: burns for good.
+ * waits threads N [MS]: N threads that sleep and burn by turns, differently long each, three times
+ * MS milliseconds (1) at most. waits exit: a thread ends while another is blocked for good. waits
+ * preempt: burns for good.
  */
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -30,7 +31,8 @@ static volatile unsigned sink;
 
 static void sleep_ms(long milliseconds)
 {
-	struct timespec t = { .tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000 };
+	struct timespec t = { .tv_sec = milliseconds / 1000,
+			      .tv_nsec = milliseconds % 1000 * 1000000 };
 
 	nanosleep(&t, NULL);
 }
@@ -122,7 +124,8 @@ static int a_file(void)
 	int fd = open("waits.tmp", O_RDWR | O_CREAT | O_TRUNC, 0600);
 
 	memset(bytes, getpid(), sizeof(bytes));
-	if (fd < 0 || unlink("waits.tmp") || write(fd, bytes, sizeof(bytes)) != sizeof(bytes) || fsync(fd))
+	if (fd < 0 || unlink("waits.tmp") || write(fd, bytes, sizeof(bytes)) != sizeof(bytes) ||
+	    fsync(fd))
 		exit(1);
 	return fd;
 }
@@ -161,8 +164,8 @@ static const struct {
 	void (*block)(void);
 } kinds[] = {
 	{ "nanosleep", in_nanosleep }, { "futex", in_futex }, { "pipe", in_pipe },
-	{ "poll", in_poll },	       { "epoll", in_epoll }, { "signal", in_signal },
-	{ "fsync", in_fsync },	       { "fault", in_fault }, { "preempt", preempted },
+	{ "poll", in_poll },           { "epoll", in_epoll }, { "signal", in_signal },
+	{ "fsync", in_fsync },         { "fault", in_fault }, { "preempt", preempted },
 };
 
 static void (*block)(void);
@@ -195,7 +198,8 @@ static void *by_turns(void *arg)
 	long which = (long)arg;
 
 	for (;;) {
-		sleep_ms(which % 4 * ms);	/* the first ones hardly leave the CPU, or are preempted */
+		/* the first ones hardly leave the CPU, or are preempted */
+		sleep_ms(which % 4 * ms);
 		burn(100000 * (which + 1));
 	}
 	return arg;

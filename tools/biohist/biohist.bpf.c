@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Block I/Os from their insertion into the disk's queue to their completion. Disks with a request queue are watched by the
- * tracepoints of requests, the others (device mapper, md, zram, brd) by those of bios, as the kernel counts in /proc/diskstats.
+ * Block I/Os from their insertion into the disk's queue to their completion. Disks with a request
+ * queue are watched by the tracepoints of requests, the others (device mapper, md, zram, brd) by
+ * those of bios, as the kernel counts in /proc/diskstats.
  */
 #include "io.bpf.h"
 
 /*
- * Pointers in requests and bios are read by helpers: for one that is read directly, the verifier searches all of the
- * kernel's BTF, which takes it longer than all the rest (untrusted() in task.bpf.h).
+ * Pointers in requests and bios are read by helpers: for one that is read directly, the verifier
+ * searches all of the kernel's BTF, which takes it longer than all the rest (untrusted() in
+ * task.bpf.h).
  */
 
-__u64 attached_ns = ~0ULL;	/* set once all programs are attached: what begins later is seen to begin */
+/* set once all programs are attached: what begins later is seen to begin */
+__u64 attached_ns = ~0ULL;
 
 /* ---- requests ---- */
 
@@ -23,7 +26,7 @@ static __always_inline __u32 partition_of(struct request *rq)
 {
 	struct block_device *part = BPF_CORE_READ(rq, part);
 
-	if (!part)	/* the kernel keeps no statistics of this queue */
+	if (!part) /* the kernel keeps no statistics of this queue */
 		part = BPF_CORE_READ(rq, bio, bi_bdev);
 	return BPF_CORE_READ(part, bd_dev);
 }
@@ -38,8 +41,9 @@ static __always_inline struct io_target target_of_request(struct request *rq)
 }
 
 /*
- * Is the request the one that this is known of? Later ones at its address are allocated later; and who takes in the
- * request behind it, takes over that one's time of allocation if it is earlier (attempt_merge() in block/blk-merge.c).
+ * Is the request the one that this is known of? Later ones at its address are allocated later; and
+ * who takes in the request behind it, takes over that one's time of allocation if it is earlier
+ * (attempt_merge() in block/blk-merge.c).
  */
 static __always_inline bool is_of(const struct io *io, const struct request *rq)
 {
@@ -49,15 +53,18 @@ static __always_inline bool is_of(const struct io *io, const struct request *rq)
 static __always_inline void queue(void *ctx, struct request *rq, __u64 issued_ns)
 {
 	struct io *known = io_at(rq), io = {
-		.target = target_of_request(rq), .issued_ns = issued_ns, .allocated_ns = rq->start_time_ns,
+		.target = target_of_request(rq),
+		.issued_ns = issued_ns,
+		.allocated_ns = rq->start_time_ns,
 	};
 
 	if (is_private(&io.target))
 		return;
-	if (is_of(known, rq) && !known->done) {		/* it is inserted again, or issued */
+	if (is_of(known, rq) && !known->done) { /* it is inserted again, or issued */
 		if (issued_ns)
 			known->issued_ns = issued_ns;
-	} else if (!io_begin(ctx, rq, &io) && issued_ns) {	/* if it is only inserted, there may be room later */
+	} else if (!io_begin(ctx, rq, &io) && issued_ns) {
+		/* if it is only inserted, there may be room later */
 		io_lost();
 	}
 }
@@ -92,8 +99,8 @@ int BPF_PROG(request_merged, struct request *rq)
 }
 
 /*
- * A request that only flushes the disk's cache is never issued, but another in its place is. The kernel
- * counts both: one as a write of nothing.
+ * A request that only flushes the disk's cache is never issued, but another in its place is. The
+ * kernel counts both: one as a write of nothing.
  */
 static __always_inline bool is_empty_flush(struct request *rq, const struct io_target *t)
 {
@@ -101,28 +108,28 @@ static __always_inline bool is_empty_flush(struct request *rq, const struct io_t
 }
 
 /* A request of which neither the insertion nor the issue was seen is completed. */
-static __always_inline void completed_unknown(struct request *rq, const struct io_target *target, __u32 status,
-					      struct io_counts *counts)
+static __always_inline void completed_unknown(struct request *rq, const struct io_target *target,
+					      __u32 status, struct io_counts *counts)
 {
 	struct io flush = { .target = *target, .queued_ns = rq->start_time_ns, .comm = "[flush]" };
 
 	if (only_listed_pids || !bio_of(rq))
 		return;
 	if (!is_empty_flush(rq, target)) {
-		if (rq->start_time_ns < attached_ns)	/* else it is counted as lost */
+		if (rq->start_time_ns < attached_ns) /* else it is counted as lost */
 			COUNT(counts, begun_before);
-	} else if (rq->start_time_ns) {		/* 0: the kernel keeps no statistics of this queue */
+	} else if (rq->start_time_ns) { /* 0: the kernel keeps no statistics of this queue */
 		COUNT(counts, begun);
 		io_finish(&flush, status);
 	}
 }
 
-#define RQF_FLUSH_SEQ 16	/* where it is no enumerator: before 6.12 */
+#define RQF_FLUSH_SEQ 16 /* where it is no enumerator: before 6.12 */
 
 /*
- * A request before or after whose data the kernel flushes is completed twice: with its data, and as a whole. The
- * first time is when the disk is done with it, the second one is known by the request that is done already. The
- * flushes themselves, which have no bio, are completed once.
+ * A request before or after whose data the kernel flushes is completed twice: with its data, and as
+ * a whole. The first time is when the disk is done with it, the second one is known by the request
+ * that is done already. The flushes themselves, which have no bio, are completed once.
  */
 static __always_inline bool is_completed_again(struct request *rq)
 {
@@ -151,7 +158,7 @@ static __always_inline void completed(struct request *rq, __u32 status, __u32 by
 	}
 	io->bytes += bytes;
 	if (bytes < rq->__data_len)
-		return;		/* a part */
+		return; /* a part */
 	io->done = true;
 	io_finish(io, status);
 	if (!is_completed_again(rq))
@@ -196,8 +203,8 @@ int BPF_PROG(bio_queued, struct bio *bio)
 }
 
 /*
- * By now the bio may be another disk's: NVMe's multipath sends it on to the path's disk as it is. It reports the end before the
- * status is set, so that the error is not known.
+ * By now the bio may be another disk's: NVMe's multipath sends it on to the path's disk as it is.
+ * It reports the end before the status is set, so that the error is not known.
  */
 SEC("tp_btf/block_bio_complete")
 int BPF_PROG(bio_completed, struct request_queue *q, struct bio *bio)

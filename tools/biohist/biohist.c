@@ -18,7 +18,7 @@ struct options {
 	struct stacks_wanted stacks;
 	bool with_stacks;
 	bool by_size, by_part, by_disk, by_flags;
-	const char *disk;		/* NULL: all */
+	const char *disk; /* NULL: all */
 	bool is_partition;
 	uint32_t dev;
 };
@@ -37,10 +37,9 @@ static const struct argp_option option_list[] = {
 	{ "queued", 'Q', NULL, 0, "separate time in the queue and on the device", OF_MEASURE },
 	{ "per-disk", 'D', NULL, 0, "a histogram for each disk", OF_OUTPUT },
 	{ "per-flags", 'F', NULL, 0, "a histogram for each operation and its flags", OF_OUTPUT },
-	{ "stacks", OPTION_STACKS, NULL, 0,
-	  "print the stacks that start the most I/Os", OF_OUTPUT },
-	{ "slow", OPTION_SLOW, "TIME", 0,
-	  "print I/Os slower than TIME (20ms), with stacks",
+	{ "stacks", OPTION_STACKS, NULL, 0, "print the stacks that start the most I/Os",
+	  OF_OUTPUT },
+	{ "slow", OPTION_SLOW, "TIME", 0, "print I/Os slower than TIME (20ms), with stacks",
 	  OF_OUTPUT },
 	{},
 };
@@ -54,7 +53,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (o->disk)
 			argp_failure(state, EXIT_USAGE, 0, "-d may be given only once");
 		if (!io_names_find_disk(arg, &o->dev, &o->is_partition))
-			argp_failure(state, EXIT_FAILURE, 0, "no disk and no partition has this name: '%s'", arg);
+			argp_failure(state, EXIT_FAILURE, 0,
+				     "no disk and no partition has this name: '%s'", arg);
 		o->disk = arg;
 		break;
 	case OPTION_SIZE:
@@ -80,8 +80,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (o->by_size && o->by_part)
 			argp_failure(state, EXIT_USAGE, 0, "-Q and --size exclude each other");
 		if (o->by_size && o->histograms.unit_given)
-			argp_failure(state, EXIT_USAGE, 0, "-n, -u and -m are units of time: sizes are in KiB");
-		o->stacks.only_kernel = !o->with_stacks && !o->histograms.slow_ns;	/* without user stacks, no process is read */
+			argp_failure(state, EXIT_USAGE, 0,
+				     "-n, -u and -m are units of time: sizes are in KiB");
+		/* without user stacks, no process is read */
+		o->stacks.only_kernel = !o->with_stacks && !o->histograms.slow_ns;
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -117,26 +119,42 @@ static void read_losses(struct loss losses[NR_IO_LOSSES], const struct biohist_b
 	struct io_counts c;
 
 	cli_check(object_sum_counts(bpf->obj, "io_counts", &c, sizeof(c)), "read the results");
-	losses[1] = (struct loss){ "in_flight", c.begun - c.done - c.merged - c.ends_unseen, "I/Os not done at the end" };
-	losses[2] = (struct loss){ "begun_before", c.begun_before, "I/Os had begun before the start" };
-	losses[3] = (struct loss){ "lost_no_room", c.no_room, "I/Os lost: too many in flight", .lost = true };
-	losses[4] = (struct loss){ "ends_unseen", c.ends_unseen, "I/Os lost: the kernel did not report their end", .lost = true };
-	losses[5] = (struct loss){ "slow_lost", c.slow_lost, "slow I/Os not printed: too many at a time" };
-	losses[6] = (struct loss){ "stacks_not_taken", bpf->bss->lost_preempting,
-				   "I/Os without stacks: their CPU was taking the stacks of another I/O" };
-	losses[7] = (struct loss){ "stacks_no_room", s.no_room, "I/Os without stacks: no room in the maps" };
-	losses[8] = (struct loss){ "stacks_lost", s.stacks_lost,
-				   "failed attempts to send a stack's frames: the ring buffer was full" };
-	losses[9] = (struct loss){ "forks_lost", s.forks_lost, "processes not followed: too many at a time" };
+	losses[1] = (struct loss){ "in_flight", c.begun - c.done - c.merged - c.ends_unseen,
+				   "I/Os not done at the end" };
+	losses[2] =
+		(struct loss){ "begun_before", c.begun_before, "I/Os had begun before the start" };
+	losses[3] = (struct loss){ "lost_no_room", c.no_room, "I/Os lost: too many in flight",
+				   .lost = true };
+	losses[4] = (struct loss){ "ends_unseen", c.ends_unseen,
+				   "I/Os lost: the kernel did not report their end", .lost = true };
+	losses[5] = (struct loss){ "slow_lost", c.slow_lost,
+				   "slow I/Os not printed: too many at a time" };
+	losses[6] = (struct loss){
+		"stacks_not_taken", bpf->bss->lost_preempting,
+		"I/Os without stacks: their CPU was taking the stacks of another I/O"
+	};
+	losses[7] = (struct loss){ "stacks_no_room", s.no_room,
+				   "I/Os without stacks: no room in the maps" };
+	losses[8] = (struct loss){
+		"stacks_lost", s.stacks_lost,
+		"failed attempts to send a stack's frames: the ring buffer was full"
+	};
+	losses[9] = (struct loss){ "forks_lost", s.forks_lost,
+				   "processes not followed: too many at a time" };
 }
 
 int main(int argc, char **argv)
 {
 	const struct argp argp = { option_list, parse, HISTOGRAM_ARGS_DOC, doc };
 	const struct histogram_tool tool = {
-		.counted = "ios", .named = "I/Os", .errors = true, .title = io_names_title, .json = io_names_json,
+		.counted = "ios",
+		.named = "I/Os",
+		.errors = true,
+		.title = io_names_title,
+		.json = io_names_json,
 	};
-	struct options o = { .histograms = HISTOGRAM_OPTIONS_DEFAULT, .stacks = STACKS_WANTED_DEFAULT };
+	struct options o = { .histograms = HISTOGRAM_OPTIONS_DEFAULT,
+			     .stacks = STACKS_WANTED_DEFAULT };
 	struct histogram_session histograms;
 	struct stack_session stacks;
 	struct slow_ios slow;
@@ -150,12 +168,14 @@ int main(int argc, char **argv)
 	configure(bpf, &o);
 	kernel_loaded(bpf->skeleton, biohist_bpf__load(bpf));
 	stack_session_open(&stacks, bpf->obj, &o.histograms.run, &o.stacks);
-	kernel_check(slow_ios_open(&slow, &stacks, o.histograms.run.outputs[0].json), "set up the histograms");
+	kernel_check(slow_ios_open(&slow, &stacks, o.histograms.run.outputs[0].json),
+		     "set up the histograms");
 	histogram_session_open(&histograms, &stacks, bpf->obj, &o.histograms, &tool);
 
 	/* completions first: an I/O that is seen to begin is seen to end */
-	kernel_attach(&links, "the block tracepoints", bpf->progs.request_completed, bpf->progs.bio_completed,
-		      bpf->progs.request_merged, bpf->progs.request_issued, bpf->progs.request_inserted,
+	kernel_attach(&links, "the block tracepoints", bpf->progs.request_completed,
+		      bpf->progs.bio_completed, bpf->progs.request_merged,
+		      bpf->progs.request_issued, bpf->progs.request_inserted,
 		      bpf->progs.bio_queued);
 	bpf->data->attached_ns = clock_ns();
 	run_doing(&stacks.run, "Measuring block I/O");
@@ -167,7 +187,7 @@ int main(int argc, char **argv)
 	stack_session_drain(&stacks);
 	cli_check(slow_ios_finish(&slow), "read the results");
 	histogram_session_finish(&histograms);
-	if (o.by_part) {	/* each I/O is in two */
+	if (o.by_part) { /* each I/O is in two */
 		histograms.count /= 2;
 		histograms.errors /= 2;
 	}

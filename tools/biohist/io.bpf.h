@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Block I/Os from their beginning to their end, for any tracepoints: io_begin() and io_finish(). An I/O is identified by the
- * address of its request or bio, and is added to its histogram at its end; if stacks are wanted, with those of its beginning.
+ * Block I/Os from their beginning to their end, for any tracepoints: io_begin() and io_finish(). An
+ * I/O is identified by the address of its request or bio, and is added to its histogram at its end;
+ * if stacks are wanted, with those of its beginning.
  */
 #ifndef EHPERF_IO_BPF_H
 #define EHPERF_IO_BPF_H
@@ -15,40 +16,41 @@
 #include "stacks.bpf.h"
 #include "task.bpf.h"
 
-#define REQ_OP_MASK	0xff
-#define FIRST_PRIVATE_OP	34	/* REQ_OP_DRV_IN: commands of the driver's own, which are no I/O of the disk's */
+#define REQ_OP_MASK 0xff
+/* REQ_OP_DRV_IN: commands of the driver's own, which are no I/O of the disk's */
+#define FIRST_PRIVATE_OP 34
 
 /* ---- what is measured: set before loading ---- */
 
 const volatile bool by_size, by_part, by_disk, by_flags, by_process;
 const volatile bool only_one_disk, only_one_partition;
 const volatile __u32 wanted_dev;
-const volatile bool with_stacks;	/* those of I/Os, summed up */
-const volatile __u64 slow_ns;		/* I/Os that take longer are also sent one by one; 0: none */
+const volatile bool with_stacks; /* those of I/Os, summed up */
+const volatile __u64 slow_ns;    /* I/Os that take longer are also sent one by one; 0: none */
 
 /* ---- I/Os that are under way ---- */
 
 /* of which disk and partition, and what is done there */
 struct io_target {
 	__u32 dev, partition;
-	__u32 operation;	/* as in the kernel, with flags */
+	__u32 operation; /* as in the kernel, with flags */
 };
 
 struct io {
-	__u64 queued_ns, issued_ns;	/* issued_ns: 0, not yet */
-	__u64 bytes;			/* that are done so far */
-	__u64 allocated_ns;		/* as the request has it: another one may have its address later */
-	__u64 issuer;			/* ID of the key_record of who began it, with the stacks there; 0: none */
-	struct io_target target;	/* where it began: a driver may send it on to another disk */
+	__u64 queued_ns, issued_ns; /* issued_ns: 0, not yet */
+	__u64 bytes;                /* that are done so far */
+	__u64 allocated_ns; /* as the request has it: another one may have its address later */
+	__u64 issuer; /* ID of the key_record of who began it, with the stacks there; 0: none */
+	struct io_target target; /* where it began: a driver may send it on to another disk */
 	__u32 pid;
-	bool done;			/* it is kept, to know it again */
+	bool done; /* it is kept, to know it again */
 	char comm[16];
 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
-	__type(key, __u64);	/* address of the request or of the bio */
+	__type(key, __u64); /* address of the request or of the bio */
 	__type(value, struct io);
 } under_way SEC(".maps");
 
@@ -119,13 +121,19 @@ static __always_inline __u64 take_issuer(void *ctx, struct task_struct *task, co
 	return send_key(key, stats);
 }
 
-/* Those outside the tool's PID namespace, as the kernel's threads are for a container, have no number there. */
+/*
+ * Those outside the tool's PID namespace, as the kernel's threads are for a container, have no
+ * number there.
+ */
 static __always_inline bool issuer_wanted(struct task_struct *task, __u32 pid)
 {
 	return pid || !task->pid ? task_wanted(task, pid, 0) : !only_listed_pids;
 }
 
-/* *io is new, issued already or not: its queued_ns, and what describes who begins it, are filled in. False: no room */
+/*
+ * *io is new, issued already or not: its queued_ns, and what describes who begins it, are filled
+ * in. False: no room
+ */
 static __always_inline bool io_begin(void *ctx, const void *at, struct io *io)
 {
 	__u64 address = (__u64)at;
@@ -143,7 +151,8 @@ static __always_inline bool io_begin(void *ctx, const void *at, struct io *io)
 	if (!counts || !target_wanted(&io->target) || !issuer_wanted(task, io->pid))
 		return true;
 	if (by_process || with_stacks || slow_ns)
-		bpf_probe_read_kernel_str(io->comm, sizeof(io->comm), untrusted(task)->group_leader->comm);
+		bpf_probe_read_kernel_str(io->comm, sizeof(io->comm),
+					  untrusted(task)->group_leader->comm);
 	if ((with_stacks || slow_ns) && alone_begin()) {
 		io->issuer = take_issuer(ctx, task, io);
 		alone_end();
@@ -170,15 +179,16 @@ static __always_inline void io_lost(void)
 
 static __always_inline __u32 flags_of(const struct io_target *t)
 {
-	return FLAG(t, __REQ_SYNC, IO_SYNC) | FLAG(t, __REQ_META, IO_META) | FLAG(t, __REQ_PRIO, IO_PRIORITY) |
-	       FLAG(t, __REQ_IDLE, IO_IDLE) | FLAG(t, __REQ_FUA, IO_FUA) | FLAG(t, __REQ_PREFLUSH, IO_PREFLUSH) |
+	return FLAG(t, __REQ_SYNC, IO_SYNC) | FLAG(t, __REQ_META, IO_META) |
+	       FLAG(t, __REQ_PRIO, IO_PRIORITY) | FLAG(t, __REQ_IDLE, IO_IDLE) |
+	       FLAG(t, __REQ_FUA, IO_FUA) | FLAG(t, __REQ_PREFLUSH, IO_PREFLUSH) |
 	       FLAG(t, __REQ_RAHEAD, IO_READ_AHEAD) | FLAG(t, __REQ_BACKGROUND, IO_BACKGROUND) |
 	       FLAG(t, __REQ_NOWAIT, IO_NO_WAIT);
 }
 
 /*
- * by status (errors[] of the kernel's block/blk-core.c). Not static: a static variable makes libbpf's BTF
- * invalid
+ * by status (errors[] of the kernel's block/blk-core.c). Not static: a static variable makes
+ * libbpf's BTF invalid
  */
 const __u8 errnos[16] = { 0, 95, 110, 28, 67, 121, 52, 61, 84, 12, 5, 5, 11, 16, 5, 5 };
 
@@ -187,16 +197,16 @@ static __always_inline __u32 errno_of(__u32 status)
 {
 	if (status > 15)
 		return 5;
-	barrier_var(status);	/* or the compiler leaves out the mask, which the verifier wants */
+	barrier_var(status); /* or the compiler leaves out the mask, which the verifier wants */
 	return errnos[status & 15];
 }
 
 /* an I/O that is done */
 struct io_done {
 	struct io_target target;
-	__u32 error;		/* errno */
+	__u32 error; /* errno */
 	__u64 bytes;
-	__u64 queued_ns, device_ns;	/* how long it was there */
+	__u64 queued_ns, device_ns; /* how long it was there */
 };
 
 /* Adds a value to the histogram of a part, and with the stacks in which the I/O began. */
@@ -232,8 +242,10 @@ static __always_inline void send_slow(const struct io *io, const struct io_done 
 	slow->issuer = io->issuer;
 	slow->error = done->error;
 	slow->key = (struct io_key){
-		.dev = done->target.dev, .operation = (done->target.operation & REQ_OP_MASK) + 1,
-		.flags = flags_of(&done->target), .pid = io->pid,
+		.dev = done->target.dev,
+		.operation = (done->target.operation & REQ_OP_MASK) + 1,
+		.flags = flags_of(&done->target),
+		.pid = io->pid,
 	};
 	__builtin_memcpy(slow->key.comm, io->comm, sizeof(slow->key.comm));
 	bpf_ringbuf_submit(slow, 0);
@@ -264,9 +276,13 @@ static __always_inline void add_to_histograms(const struct io *io, const struct 
 /* status: a blk_status_t */
 static __always_inline void io_finish(const struct io *io, __u32 status)
 {
-	__u64 now_ns = bpf_ktime_get_ns(), issued_ns = io->issued_ns ? io->issued_ns : io->queued_ns;
+	__u64 now_ns = bpf_ktime_get_ns(),
+	      issued_ns = io->issued_ns ? io->issued_ns : io->queued_ns;
 	struct io_done done = {
-		.target = io->target, .error = errno_of(status), .bytes = io->bytes, .queued_ns = issued_ns - io->queued_ns,
+		.target = io->target,
+		.error = errno_of(status),
+		.bytes = io->bytes,
+		.queued_ns = issued_ns - io->queued_ns,
 		.device_ns = now_ns > issued_ns ? now_ns - issued_ns : 0,
 	};
 	struct io_counts *counts = own_counts();

@@ -12,7 +12,7 @@
 #include "report/escape.h"
 #include "report/json.h"
 
-#define MINOR_BITS 20	/* of the kernel's own dev_t */
+#define MINOR_BITS 20 /* of the kernel's own dev_t */
 
 /* ---- disks ---- */
 
@@ -29,8 +29,8 @@ static bool find_node(const char *name, uint32_t *dev)
 	struct stat status;
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-		if (snprintf(path, sizeof(path), forms[i], name) >= (int)sizeof(path) || stat(path, &status) ||
-		    !S_ISBLK(status.st_mode))
+		if (snprintf(path, sizeof(path), forms[i], name) >= (int)sizeof(path) ||
+		    stat(path, &status) || !S_ISBLK(status.st_mode))
 			continue;
 		*dev = kernel_dev(major(status.st_rdev), minor(status.st_rdev));
 		return true;
@@ -39,7 +39,7 @@ static bool find_node(const char *name, uint32_t *dev)
 }
 
 struct disk_name {
-	char text[132];		/* device mapper's are the longest: 128 with the end */
+	char text[132]; /* device mapper's are the longest: 128 with the end */
 };
 
 struct sys_path {
@@ -82,12 +82,13 @@ static struct disk_name disk_name(uint32_t dev)
 	target[length > 0 ? length : 0] = 0;
 	slash = strrchr(target, '/');
 	if (!slash || strlen(slash + 1) >= sizeof(name.text)) {
-		snprintf(name.text, sizeof(name.text), "%u:%u", dev >> MINOR_BITS, dev & ((1 << MINOR_BITS) - 1));
+		snprintf(name.text, sizeof(name.text), "%u:%u", dev >> MINOR_BITS,
+			 dev & ((1 << MINOR_BITS) - 1));
 		return name;
 	}
 	strcpy(name.text, slash + 1);
 	for (char *c = name.text; *c; c++)
-		if (*c == '!')	/* sysfs' / */
+		if (*c == '!') /* sysfs' / */
 			*c = '/';
 	return name;
 }
@@ -124,7 +125,8 @@ bool io_names_find_disk(const char *name, uint32_t *dev, bool *is_partition)
 
 /* by number (enum req_op); those that have had several numbers are not among them */
 static const char *const operations[] = {
-	[0] = "read", [1] = "write", [2] = "flush", [3] = "discard", [5] = "secure-erase", [9] = "write-zeroes",
+	[0] = "read",    [1] = "write",        [2] = "flush",
+	[3] = "discard", [5] = "secure-erase", [9] = "write-zeroes",
 };
 
 static const char *const flag_names[] = {
@@ -153,7 +155,8 @@ static void print_operation(FILE *out, const struct io_key *key)
 /* ---- keys ---- */
 
 static const char *const part_names[NR_IO_PARTS] = {
-	[IO_QUEUED] = "queued", [IO_ON_DEVICE] = "on the device",
+	[IO_QUEUED] = "queued",
+	[IO_ON_DEVICE] = "on the device",
 };
 
 struct series_title io_names_title(const void *series)
@@ -217,6 +220,8 @@ struct json_object *io_names_json(const void *series)
 	}
 	json_object_put(flags);
 	if (key->part)
-		json_object_object_add(object, "part", json_object_new_string(key->part == IO_QUEUED ? "queued" : "device"));
+		json_object_object_add(object, "part",
+				       json_object_new_string(key->part == IO_QUEUED ? "queued"
+										     : "device"));
 	return object;
 }

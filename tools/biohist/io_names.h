@@ -11,8 +11,8 @@
 #include "report/series.h"
 
 /*
- * The number of the disk or partition with this name, as lsblk prints it (vda1, dm-0, vg-root), or path.
- * False: there is none
+ * The number of the disk or partition with this name, as lsblk prints it (vda1, dm-0, vg-root), or
+ * path. False: there is none
  */
 bool io_names_find_disk(const char *name, uint32_t *dev, bool *is_partition);
 

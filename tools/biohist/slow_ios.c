@@ -16,7 +16,7 @@
 #include "report/time_of_day.h"
 #include "run/stack_session.h"
 
-#define MAX_WAIT_NS 1000000000	/* so long for the stack of a process that is not known yet */
+#define MAX_WAIT_NS 1000000000 /* so long for the stack of a process that is not known yet */
 
 static void put_text(const struct stack_writer *writer, const struct slow_io *io,
 		     const struct stack_entry *entry)
@@ -24,11 +24,12 @@ static void put_text(const struct stack_writer *writer, const struct slow_io *io
 	struct io_key key = io->key;
 	uint64_t latency_ns = io->queued_ns + io->device_ns;
 
-	if (entry->waker)	/* who is named with the stacks */
+	if (entry->waker) /* who is named with the stacks */
 		key.pid = key.comm[0] = 0;
 	fprintf(writer->out, "%s %s: %s, %s in the queue, %s on the device, %s%s%s\n",
-		time_of_day(io->ended_ns).text, io_names_title(&key).text, histogram_time(latency_ns).text,
-		histogram_time(io->queued_ns).text, histogram_time(io->device_ns).text,
+		time_of_day(io->ended_ns).text, io_names_title(&key).text,
+		histogram_time(latency_ns).text, histogram_time(io->queued_ns).text,
+		histogram_time(io->device_ns).text,
 		histogram_value(&histogram_kbytes, io->bytes).text, io->error ? ", " : "",
 		io->error ? errno_name(io->error).text : "");
 	if (entry->waker)
@@ -41,23 +42,27 @@ static void put_json(const struct stack_writer *writer, const struct slow_io *io
 	struct json_object *object = json_object_new_object(), *list = json_object_new_array();
 
 	json_object_object_add(object, "type", json_object_new_string("io"));
-	json_object_object_add(object, "time", json_object_new_string(time_of_day(io->ended_ns).text));
+	json_object_object_add(object, "time",
+			       json_object_new_string(time_of_day(io->ended_ns).text));
 	json_object_object_add(object, "key", io_names_json(&io->key));
 	json_object_object_add(object, "latency_ns", json_number(io->queued_ns + io->device_ns));
 	json_object_object_add(object, "queued_ns", json_number(io->queued_ns));
 	json_object_object_add(object, "device_ns", json_number(io->device_ns));
 	json_object_object_add(object, "bytes", json_number(io->bytes));
 	if (io->error)
-		json_object_object_add(object, "error", json_object_new_string(errno_name(io->error).text));
+		json_object_object_add(object, "error",
+				       json_object_new_string(errno_name(io->error).text));
 	if (entry->waker)
-		json_object_array_add(list, series_report_json_stack(writer, entry, &histogram_usecs));
+		json_object_array_add(list,
+				      series_report_json_stack(writer, entry, &histogram_usecs));
 	json_object_object_add(object, "stacks", list);
 	json_print(writer->out, object);
 }
 
 static void print(struct slow_ios *slow, const struct slow_io *io, const struct stack_entry *issuer)
 {
-	struct stack_entry entry = { .value = { .count = 1, .waiting_ns = io->queued_ns + io->device_ns },
+	struct stack_entry entry = { .value = { .count = 1,
+						.waiting_ns = io->queued_ns + io->device_ns },
 				     .waker = issuer };
 	struct stack_writer writer = stack_session_writer(slow->session);
 	struct placed_stacks placed = {};
@@ -75,7 +80,8 @@ static void print_held(struct slow_ios *slow, bool all)
 
 	for (; nr < slow->nr_held; nr++) {
 		const struct slow_io *io = &slow->held[nr];
-		const struct stack_entry *issuer = stack_store_key(slow->session->store, io->issuer);
+		const struct stack_entry *issuer =
+			stack_store_key(slow->session->store, io->issuer);
 		bool pending = io->issuer && (!issuer || issuer->key.flags & STACK_PENDING);
 
 		if (!all && pending && clock_ns() - io->ended_ns < MAX_WAIT_NS)
@@ -91,7 +97,9 @@ static void print_held(struct slow_ios *slow, bool all)
 static int take(void *arg, void *bytes, size_t size)
 {
 	struct slow_ios *slow = arg;
-	int error = size < sizeof(struct slow_io) ? -EBADMSG : array_reserve(&slow->held, &slow->room, slow->nr_held + 1);
+	int error = size < sizeof(struct slow_io)
+			    ? -EBADMSG
+			    : array_reserve(&slow->held, &slow->room, slow->nr_held + 1);
 
 	if (!error)
 		memcpy(&slow->held[slow->nr_held++], bytes, sizeof(struct slow_io));
@@ -124,7 +132,9 @@ int slow_ios_open(struct slow_ios *slow, struct stack_session *session, bool jso
 	*slow = (struct slow_ios){ .session = session, .json = json };
 	error = ring_open(&slow->ring, session->object, "slow_ios", take, slow);
 	if (!error)
-		run_add(&session->run, &(struct run_part){ .doing = "print slow I/Os", .work = work, .arg = slow });
+		run_add(&session->run, &(struct run_part){ .doing = "print slow I/Os",
+							   .work = work,
+							   .arg = slow });
 	return error;
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Prints each I/O that takes longer than --slow when it is done, with the stacks that started it. */
+/*
+ * Prints each I/O that takes longer than --slow when it is done, with the stacks that started it.
+ */
 #ifndef EHPERF_BIOHIST_SLOW_IOS_H
 #define EHPERF_BIOHIST_SLOW_IOS_H
 

@@ -12,10 +12,10 @@
 
 struct options {
 	struct stack_options stacks;
-	uint64_t frequency_hz;		/* 0: not asked for */
-	const char *count;		/* -c's N or TIME; NULL: not asked for */
-	uint64_t period;		/* of the clock, ns; of another event, a number, or 0: by the frequency */
-	const char *event;		/* NULL: the clock */
+	uint64_t frequency_hz; /* 0: not asked for */
+	const char *count;     /* -c's N or TIME; NULL: not asked for */
+	uint64_t period; /* of the clock, ns; of another event, a number, or 0: by the frequency */
+	const char *event; /* NULL: the clock */
 	bool with_idle;
 };
 
@@ -29,10 +29,9 @@ static const char doc[] =
 
 static const struct argp_option option_list[] = {
 	{ "frequency", 'F', "HZ", 0, "samples a second on each CPU, default 99", OF_MEASURE },
-	{ "count", 'c', "TIME", 0,
-	  "sample every TIME (10ms), or every N events of -e", OF_MEASURE },
-	{ "event", 'e', "EVENT", 0,
-	  "sample on a perf event (cycles) instead of time", OF_MEASURE },
+	{ "count", 'c', "TIME", 0, "sample every TIME (10ms), or every N events of -e",
+	  OF_MEASURE },
+	{ "event", 'e', "EVENT", 0, "sample on a perf event (cycles) instead of time", OF_MEASURE },
 	{ "include-idle", 'I', NULL, 0, "count the idle task too", OF_TASKS },
 	{},
 };
@@ -45,8 +44,10 @@ static void set_period(struct options *o, struct argp_state *state)
 
 	if (!o->event) {
 		o->period = 1000000000 / frequency_hz;
-		if (o->count && (!cli_parse_time(o->count, 1, &o->period) || o->period < 1000000000 / SAMPLING_MAX_HZ))
-			argp_failure(state, EXIT_USAGE, 0, "not a time of 50 microseconds or more: '%s'", o->count);
+		if (o->count && (!cli_parse_time(o->count, 1, &o->period) ||
+				 o->period < 1000000000 / SAMPLING_MAX_HZ))
+			argp_failure(state, EXIT_USAGE, 0,
+				     "not a time of 50 microseconds or more: '%s'", o->count);
 	} else if (o->count && !cli_parse_number(o->count, 1, INT64_MAX, &o->period)) {
 		argp_failure(state, EXIT_USAGE, 0, "not a number of events: '%s'", o->count);
 	}
@@ -97,7 +98,8 @@ static struct perf_events attach_event(const struct options *o, struct stack_ses
 	if (o->period)
 		json_object_object_add(session->run.start, "period", json_number(o->period));
 	else
-		json_object_object_add(session->run.start, "frequency_hz", json_object_new_double(o->frequency_hz));
+		json_object_object_add(session->run.start, "frequency_hz",
+				       json_object_new_double(o->frequency_hz));
 	return opened;
 }
 
@@ -108,8 +110,10 @@ static struct perf_events attach_clock(const struct options *o, struct stack_ses
 	double frequency_hz = round(1e12 / o->period) / 1e3;
 
 	clock.idle_counts = o->with_idle;
-	run_doing(&session->run, "Sampling %s at %g Hz", counted(clock.nr, "CPUs").text, frequency_hz);
-	json_object_object_add(session->run.start, "frequency_hz", json_object_new_double(frequency_hz));
+	run_doing(&session->run, "Sampling %s at %g Hz", counted(clock.nr, "CPUs").text,
+		  frequency_hz);
+	json_object_object_add(session->run.start, "frequency_hz",
+			       json_object_new_double(frequency_hz));
 	return clock;
 }
 
@@ -118,13 +122,15 @@ int main(int argc, char **argv)
 	const struct argp argp = { option_list, parse, STACK_ARGS_DOC, doc };
 	struct options o = { .stacks = STACK_OPTIONS_DEFAULT };
 	struct measure samples = {
-		.value = measure_count, .counted = "samples",
+		.value = measure_count,
+		.counted = "samples",
 		.unfollowed = "processes of the command not sampled: too many at a time",
 	};
 	struct loss unseen = {
 		"lost_unseen",
 		.what = "samples lost by the kernel, on all CPUs together: interrupts were late, or a CPU was inside bpf(2)",
-		.lost = true, .of_machine = true,
+		.lost = true,
+		.of_machine = true,
 	};
 	struct stack_session session;
 	struct perf_events clock;
@@ -132,7 +138,8 @@ int main(int argc, char **argv)
 
 	stack_options_parse(&o.stacks, &argp, &o, argc, argv);
 	if (o.with_idle && (o.stacks.run.command || !task_filter_has_idle(&o.stacks.run.tasks)))
-		cli_die(EXIT_USAGE, "-I counts the idle task, which -p, -t, -u and a command leave out");
+		cli_die(EXIT_USAGE,
+			"-I counts the idle task, which -p, -t, -u and a command leave out");
 	if (!o.event)
 		samples.value_ns = o.period;
 	o.stacks.wanted.may_be_nmi = o.event;

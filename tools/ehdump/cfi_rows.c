@@ -33,7 +33,7 @@ static void on_advance(void *state, uint64_t vaddr)
 {
 	struct run *r = state;
 
-	if (!r->on_row)	/* a CIE's instructions may not advance */
+	if (!r->on_row) /* a CIE's instructions may not advance */
 		r->failed = true;
 	if (r->failed)
 		return;
@@ -88,27 +88,30 @@ static void set(struct run *r, uint64_t reg, struct cfi_rule rule)
 static void on_saved(void *state, uint64_t reg, enum cfi_where where, int64_t offset)
 {
 	static const enum cfi_rule_kind kinds[] = {
-		[CFI_OFFSET] = CFI_RULE_OFFSET, [CFI_VAL_OFFSET] = CFI_RULE_VAL_OFFSET,
-		[CFI_SAME] = CFI_RULE_SAME, [CFI_UNDEFINED] = CFI_RULE_UNDEFINED,
+		[CFI_OFFSET] = CFI_RULE_OFFSET,     [CFI_VAL_OFFSET] = CFI_RULE_VAL_OFFSET,
+		[CFI_SAME] = CFI_RULE_SAME,         [CFI_UNDEFINED] = CFI_RULE_UNDEFINED,
 		[CFI_REGISTER] = CFI_RULE_REGISTER,
 	};
 
 	set(state, reg, (struct cfi_rule){ .kind = kinds[where], .offset = offset });
 }
 
-static void on_expression(void *state, uint64_t reg, bool is_value, const uint8_t *bytes, size_t size)
+static void on_expression(void *state, uint64_t reg, bool is_value, const uint8_t *bytes,
+			  size_t size)
 {
-	set(state, reg, (struct cfi_rule){
-		.kind = is_value ? CFI_RULE_VAL_EXPRESSION : CFI_RULE_EXPRESSION,
-		.expression = bytes, .expression_bytes = size,
-	});
+	set(state, reg,
+	    (struct cfi_rule){
+		    .kind = is_value ? CFI_RULE_VAL_EXPRESSION : CFI_RULE_EXPRESSION,
+		    .expression = bytes,
+		    .expression_bytes = size,
+	    });
 }
 
 static void on_restore(void *state, uint64_t reg)
 {
 	struct run *r = state;
 
-	if (!r->on_row)		/* in a CIE, there is nothing to restore */
+	if (!r->on_row) /* in a CIE, there is nothing to restore */
 		r->failed = true;
 	if (reg >= CFI_MAX_REGS || r->failed)
 		return;
@@ -142,7 +145,7 @@ static void on_restore_state(void *state)
 
 static void on_toggle_ra_signing(void *state)
 {
-	(void)state;	/* readelf does not show it either */
+	(void)state; /* readelf does not show it either */
 }
 
 static const struct cfi_ops ops = {
@@ -162,7 +165,7 @@ static const struct cfi_ops ops = {
 int cfi_rows(const struct fde *fde, uint64_t pc_bias,
 	     void (*row)(void *arg, const struct cfi_row *row, uint64_t end), void *arg)
 {
-	static __thread struct run r;	/* large: only the part that was used is cleared, below */
+	static __thread struct run r; /* large: only the part that was used is cleared, below */
 	const struct cie *cie = fde->cie;
 	int error;
 
@@ -189,7 +192,7 @@ struct eh_rule cfi_row_rule(const struct cfi_row *row)
 {
 	static const enum cfi_where where[] = {
 		[CFI_RULE_UNDEFINED] = CFI_UNDEFINED, [CFI_RULE_SAME] = CFI_SAME,
-		[CFI_RULE_OFFSET] = CFI_OFFSET, [CFI_RULE_VAL_OFFSET] = CFI_VAL_OFFSET,
+		[CFI_RULE_OFFSET] = CFI_OFFSET,       [CFI_RULE_VAL_OFFSET] = CFI_VAL_OFFSET,
 		[CFI_RULE_REGISTER] = CFI_REGISTER,
 	};
 	struct eh_rule rule = eh_rule_start(row->fde->cie->signal_frame);
@@ -200,7 +203,8 @@ struct eh_rule cfi_row_rule(const struct cfi_row *row)
 		if (!r->mentioned)
 			continue;
 		if (r->kind == CFI_RULE_EXPRESSION || r->kind == CFI_RULE_VAL_EXPRESSION)
-			eh_rule_set_expression(&rule, i, r->kind == CFI_RULE_VAL_EXPRESSION, r->expression, r->expression_bytes);
+			eh_rule_set_expression(&rule, i, r->kind == CFI_RULE_VAL_EXPRESSION,
+					       r->expression, r->expression_bytes);
 		else
 			eh_rule_set_saved(&rule, i, where[r->kind], r->offset);
 	}
@@ -218,13 +222,16 @@ void cfi_row_print_cfa(FILE *out, uint16_t machine, const struct cfi_row *row)
 	if (row->cfa_by_expression)
 		fputs("exp", out);
 	else
-		fprintf(out, "%s%+" PRId64, register_name(machine, row->cfa_reg).text, row->cfa_offset);
+		fprintf(out, "%s%+" PRId64, register_name(machine, row->cfa_reg).text,
+			row->cfa_offset);
 }
 
 void cfi_row_print_reg(FILE *out, uint16_t machine, const struct cfi_row *row, uint64_t reg)
 {
 	static const char *const words[] = {
-		[CFI_RULE_UNDEFINED] = "u", [CFI_RULE_SAME] = "s", [CFI_RULE_EXPRESSION] = "exp",
+		[CFI_RULE_UNDEFINED] = "u",
+		[CFI_RULE_SAME] = "s",
+		[CFI_RULE_EXPRESSION] = "exp",
 		[CFI_RULE_VAL_EXPRESSION] = "vexp",
 	};
 	const struct cfi_rule *r = &row->regs[reg < CFI_MAX_REGS ? reg : 0];

@@ -19,7 +19,7 @@ struct checker {
 	struct slabs *slabs;
 	struct eh_lookup *lookups;
 	int program_fd;
-	loc_t module;		/* of the table uploaded last */
+	loc_t module; /* of the table uploaded last */
 };
 
 int checker_new(struct checker **checker, struct bpf_object *object)
@@ -31,13 +31,15 @@ int checker_new(struct checker **checker, struct bpf_object *object)
 	if (!c)
 		return -ENOMEM;
 	c->lookups = MAP_FAILED;
-	error = bpf_slabs_new(&c->source, bpf_object__find_map_fd_by_name(object, "slabs"), UINT64_MAX);
+	error = bpf_slabs_new(&c->source, bpf_object__find_map_fd_by_name(object, "slabs"),
+			      UINT64_MAX);
 	if (!error)
 		error = slabs_new(&c->slabs, bpf_slabs_source(c->source));
 	c->program_fd = program ? bpf_program__fd(program) : -1;
 	if (!error) {
-		c->lookups = mmap(NULL, MAX_LOOKUPS * sizeof(struct eh_lookup), PROT_READ | PROT_WRITE,
-				  MAP_SHARED, bpf_object__find_map_fd_by_name(object, "lookups"), 0);
+		c->lookups =
+			mmap(NULL, MAX_LOOKUPS * sizeof(struct eh_lookup), PROT_READ | PROT_WRITE,
+			     MAP_SHARED, bpf_object__find_map_fd_by_name(object, "lookups"), 0);
 		error = c->lookups == MAP_FAILED ? -errno : 0;
 	}
 	if (error) {
@@ -77,7 +79,8 @@ static int check_batch(struct checker *c, const struct unwind_table *table,
 		struct eh_rule user = unwind_table_lookup(table, expected[i].file_offset);
 
 		result->lookups++;
-		if (eh_rule_same(&c->lookups[i].rule, &user) && eh_rule_same(&user, &expected[i].rule))
+		if (eh_rule_same(&c->lookups[i].rule, &user) &&
+		    eh_rule_same(&user, &expected[i].rule))
 			continue;
 		if (!result->differences++) {
 			result->file_offset = expected[i].file_offset;
@@ -101,9 +104,11 @@ int checker_upload(struct checker *c, const struct unwind_table *table)
 }
 
 /*
- * Where the table has the rules of known code, those are expected, and not the FDEs'. *frame is at its beginning. 0 or -ENOMEM
+ * Where the table has the rules of known code, those are expected, and not the FDEs'. *frame is at
+ * its beginning. 0 or -ENOMEM
  */
-static int expect_known(struct elf_file *file, struct eh_frame *frame, struct expectation *expected, size_t nr)
+static int expect_known(struct elf_file *file, struct eh_frame *frame, struct expectation *expected,
+			size_t nr)
 {
 	struct known_functions known = {};
 	struct fde_index index = {};
@@ -133,7 +138,8 @@ int checker_compare(struct checker *c, struct elf_file *file, const struct unwin
 	if (!table->nr_pages)
 		return 0;
 	/* of Go's functions, the table has no CFI's rows */
-	error = table->nr_go_functions ? elf_file_eh_frame(file, &section, &frame) : elf_file_cfi(file, &section, &frame);
+	error = table->nr_go_functions ? elf_file_eh_frame(file, &section, &frame)
+				       : elf_file_cfi(file, &section, &frame);
 	if (error == -ENOENT && table->nr_go_functions)
 		return 0;
 	again = frame;
@@ -143,8 +149,8 @@ int checker_compare(struct checker *c, struct elf_file *file, const struct unwin
 		return error;
 	error = expect_known(file, &again, expected, nr);
 	for (size_t i = 0; i < nr && !error; i += MAX_LOOKUPS)
-		error = check_batch(c, table, expected + i, nr - i < MAX_LOOKUPS ? nr - i : MAX_LOOKUPS,
-				    result);
+		error = check_batch(c, table, expected + i,
+				    nr - i < MAX_LOOKUPS ? nr - i : MAX_LOOKUPS, result);
 	free(expected);
 	return error;
 }

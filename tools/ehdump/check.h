@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Compares the rules that the kernel finds with those of user space and of the exact CFI, for every row of a
- * file.
+ * Compares the rules that the kernel finds with those of user space and of the exact CFI, for every
+ * row of a file.
  */
 #ifndef EHPERF_EHDUMP_CHECK_H
 #define EHPERF_EHDUMP_CHECK_H
@@ -28,10 +28,10 @@ void checker_free(struct checker *checker);
 /* Uploads the table, which replaces the one before. 0 or -errno */
 int checker_upload(struct checker *checker, const struct unwind_table *table);
 /*
- * Compares the kernel's rules from the uploaded table, the table's own, and the file's exact rows. 0, even if
- * they differ, or -errno if they could not be compared.
+ * Compares the kernel's rules from the uploaded table, the table's own, and the file's exact rows.
+ * 0, even if they differ, or -errno if they could not be compared.
  */
-int checker_compare(struct checker *checker, struct elf_file *file, const struct unwind_table *table,
-		    struct check_result *result);
+int checker_compare(struct checker *checker, struct elf_file *file,
+		    const struct unwind_table *table, struct check_result *result);
 
 #endif

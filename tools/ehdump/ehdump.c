@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* ehdump: shows a file's .eh_frame, and the compact table that it is compiled into for the kernel's unwinder. */
+/*
+ * ehdump: shows a file's .eh_frame, and the compact table that it is compiled into for the kernel's
+ * unwinder.
+ */
 #include <argp.h>
 #include <ctype.h>
 #include <errno.h>
@@ -33,9 +36,9 @@ struct options {
 /* state across the files that are visited */
 struct dump {
 	struct options options;
-	struct checker *checker;	/* NULL: without --check */
+	struct checker *checker; /* NULL: without --check */
 	struct eh_summary total;
-	int status;			/* the exit status */
+	int status; /* the exit status */
 };
 
 static const char doc[] =
@@ -44,7 +47,8 @@ static const char doc[] =
 
 static const struct argp_option option_list[] = {
 	{ "rows", 'r', NULL, 0,
-	  "exact rows: CFA, callee-saved registers and return address of each FDE, tab-separated", 1 },
+	  "exact rows: CFA, callee-saved registers and return address of each FDE, tab-separated",
+	  1 },
 	{ "all-registers", 'R', NULL, 0, "exact rows with every register that occurs", 1 },
 	{ "table", 't', NULL, 0, "the rows of the compact table", 1 },
 	{ "address", 'a', "ADDR", 0,
@@ -52,7 +56,8 @@ static const struct argp_option option_list[] = {
 	  1 },
 	{ "json", 'j', NULL, 0, "summaries as JSON, one object per line", 1 },
 	{ "check", OPTION_CHECK, NULL, 0,
-	  "load the table into the kernel, and compare the rules that it finds with the exact rows", 2 },
+	  "load the table into the kernel, and compare the rules that it finds with the exact rows",
+	  2 },
 	{ "recursive", OPTION_RECURSIVE, NULL, 0, "all ELF files in directories", 2 },
 	{ "verbose", 'v', NULL, 0, "more detail; twice: libbpf's messages too", 3 },
 	{},
@@ -122,7 +127,8 @@ static void print_difference(const char *path, const struct check_result *result
 	fflush(stdout);
 	fputs("ehdump: '", stderr);
 	print_escaped(stderr, path);
-	fprintf(stderr, "': differs at file offset 0x%llx: exact ", (unsigned long long)result->file_offset);
+	fprintf(stderr, "': differs at file offset 0x%llx: exact ",
+		(unsigned long long)result->file_offset);
 	eh_rule_print(stderr, &result->exact);
 	fputs(", user ", stderr);
 	eh_rule_print(stderr, &result->user);
@@ -165,7 +171,7 @@ static int dump(void *arg, const char *path, struct elf_file *file)
 	struct unwind_table table;
 	int error = eh_summarize(&summary, path, file, &table);
 
-	if (error == -ENOENT && o->mode == ADDRESS)	/* without CFI, its code may tell */
+	if (error == -ENOENT && o->mode == ADDRESS) /* without CFI, its code may tell */
 		error = unwind_table_build_without_cfi(&table, file);
 	if (error)
 		return error;
@@ -186,8 +192,10 @@ static int dump(void *arg, const char *path, struct elf_file *file)
 	case ALL_ROWS:
 		error = eh_print_rows(stdout, file, o->mode == ALL_ROWS);
 		if (error)
-			fail(d, path, error == -ENOENT ? "no CFI, but .gopclntab: -t shows the table that it gives" :
-							 elf_file_explain(error));
+			fail(d, path,
+			     error == -ENOENT
+				     ? "no CFI, but .gopclntab: -t shows the table that it gives"
+				     : elf_file_explain(error));
 		break;
 	case TABLE:
 		if (summary.has_table)
@@ -214,7 +222,8 @@ static struct checker *load_checker(int verbose)
 	kernel_loaded(bpf->skeleton, ehdump_bpf__load(bpf));
 	kernel_check(checker_new(&c, bpf->obj), "load the BPF programs");
 	if (verbose)
-		cli_warn("look_up_all: %u instructions verified", program_verified(bpf->progs.look_up_all));
+		cli_warn("look_up_all: %u instructions verified",
+			 program_verified(bpf->progs.look_up_all));
 	return c;
 }
 

@@ -7,7 +7,7 @@
 
 struct eh_lookup {
 	__u64 file_offset;
-	struct eh_rule rule;	/* the program's result */
+	struct eh_rule rule; /* the program's result */
 };
 _Static_assert(sizeof(struct eh_lookup) == 8 + sizeof(struct eh_rule), "lookup");
 #define MAX_LOOKUPS (1 << 16)

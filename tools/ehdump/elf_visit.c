@@ -65,8 +65,9 @@ static void visit_entry(const FTSENT *entry, const struct elf_visitor *visitor)
 
 static void visit_directory(const char *name, const struct elf_visitor *visitor)
 {
-	char *path = realpath(name, NULL);	/* follows a symbolic link that is named itself */
-	FTS *tree = path ? fts_open((char *[]){ path, NULL }, FTS_PHYSICAL | FTS_NOCHDIR, NULL) : NULL;
+	char *path = realpath(name, NULL); /* follows a symbolic link that is named itself */
+	FTS *tree =
+		path ? fts_open((char *[]){ path, NULL }, FTS_PHYSICAL | FTS_NOCHDIR, NULL) : NULL;
 	FTSENT *entry;
 
 	errno = tree ? 0 : errno;

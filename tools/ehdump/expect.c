@@ -13,7 +13,7 @@ struct kept_fde {
 	struct fde fde;
 	struct cie cie;
 	size_t order;
-	bool yields;	/* of .debug_frame, and there is .eh_frame */
+	bool yields; /* of .debug_frame, and there is .eh_frame */
 };
 
 struct expecter {
@@ -24,8 +24,8 @@ struct expecter {
 	size_t nr, max;
 	/* vaddr up to which the current FDE applies: its end, or the next one's start */
 	uint64_t end;
-	bool any_row;		/* the current FDE has had a row */
-	size_t last_row;	/* index of the first expectation of its last row */
+	bool any_row;    /* the current FDE has had a row */
+	size_t last_row; /* index of the first expectation of its last row */
 	bool failed;
 };
 
@@ -58,8 +58,11 @@ static int collect_fdes(struct expecter *e, struct eh_frame *frame)
 			continue;
 		if (array_reserve(&e->fdes, &e->max_fdes, e->nr_fdes + 1))
 			return -ENOMEM;
-		e->fdes[e->nr_fdes] = (struct kept_fde){ .fde = fde, .cie = *fde.cie, .order = e->nr_fdes,
-						     .yields = has_both && frame->is_debug_frame };
+		e->fdes[e->nr_fdes] =
+			(struct kept_fde){ .fde = fde,
+					   .cie = *fde.cie,
+					   .order = e->nr_fdes,
+					   .yields = has_both && frame->is_debug_frame };
 		e->nr_fdes++;
 	}
 	return 0;
@@ -72,7 +75,9 @@ static int by_start(const void *left, const void *right)
 	return order_of(l->fde.start, r->fde.start) ?: order_of(l->order, r->order);
 }
 
-/* Removes the FDEs that yield and start in code that an FDE of .eh_frame covers. They are sorted. */
+/*
+ * Removes the FDEs that yield and start in code that an FDE of .eh_frame covers. They are sorted.
+ */
 static void remove_yielding(struct expecter *e)
 {
 	const struct fde *first = NULL;
@@ -101,8 +106,9 @@ static void expect(struct expecter *e, uint64_t vaddr, const struct eh_rule *rul
 		e->failed = true;
 		return;
 	}
-	e->expected[e->nr++] = (struct expectation){ .file_offset = vaddr - text->vaddr + text->file_offset,
-						     .rule = *rule };
+	e->expected[e->nr++] =
+		(struct expectation){ .file_offset = vaddr - text->vaddr + text->file_offset,
+				      .rule = *rule };
 }
 
 static void on_row(void *arg, const struct cfi_row *row, uint64_t end)
@@ -130,7 +136,9 @@ static void expect_fde(struct expecter *e, struct kept_fde *kept, uint64_t next,
 	e->end = next < own_end ? next : own_end;
 	e->any_row = false;
 	if (cfi_rows(&kept->fde, pc_bias, on_row, e) && !e->failed) {
-		/* no rule is known where decoding failed: in the last row, or, in the CIE, in all */
+		/*
+		 * no rule is known where decoding failed: in the last row, or, in the CIE, in all
+		 */
 		if (!e->any_row) {
 			expect(e, kept->fde.start, &unsupported);
 			expect(e, e->end - 1, &unsupported);
@@ -139,13 +147,14 @@ static void expect_fde(struct expecter *e, struct kept_fde *kept, uint64_t next,
 			e->expected[i].rule = unsupported;
 	}
 	if (next > own_end) {
-		expect(e, own_end, &nothing);	/* unless its segment ends there as well */
+		expect(e, own_end, &nothing); /* unless its segment ends there as well */
 		if (next != UINT64_MAX)
 			expect(e, next - 1, &nothing);
 	}
 }
 
-int cfi_expect(const struct elf_file *file, struct eh_frame *frame, struct expectation **expected, size_t *nr)
+int cfi_expect(const struct elf_file *file, struct eh_frame *frame, struct expectation **expected,
+	       size_t *nr)
 {
 	uint64_t pc_bias = frame->vaddr - (uintptr_t)frame->bytes;
 	struct expecter e = { .file = file };
@@ -155,9 +164,11 @@ int cfi_expect(const struct elf_file *file, struct eh_frame *frame, struct expec
 		qsort(e.fdes, e.nr_fdes, sizeof(*e.fdes), by_start);
 	remove_yielding(&e);
 	for (size_t i = 0, next; i < e.nr_fdes && !error; i = next) {
-		for (next = i + 1; next < e.nr_fdes && e.fdes[next].fde.start == e.fdes[i].fde.start; next++)
-			;	/* of several FDEs with one start, the first one applies */
-		expect_fde(&e, &e.fdes[i], next < e.nr_fdes ? e.fdes[next].fde.start : UINT64_MAX, pc_bias);
+		for (next = i + 1;
+		     next < e.nr_fdes && e.fdes[next].fde.start == e.fdes[i].fde.start; next++)
+			; /* of several FDEs with one start, the first one applies */
+		expect_fde(&e, &e.fdes[i], next < e.nr_fdes ? e.fdes[next].fde.start : UINT64_MAX,
+			   pc_bias);
 		error = e.failed ? -ENOMEM : 0;
 	}
 	free(e.fdes);

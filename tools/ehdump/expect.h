@@ -18,8 +18,8 @@ struct expectation {
 };
 
 /*
- * The first and the last byte of every row of every FDE, and of every gap between FDEs, for a file whose
- * executable segments do not overlap: *expected is a malloc()ed array of *nr. 0 or -errno.
+ * The first and the last byte of every row of every FDE, and of every gap between FDEs, for a file
+ * whose executable segments do not overlap: *expected is a malloc()ed array of *nr. 0 or -errno.
  */
 int cfi_expect(const struct elf_file *file, struct eh_frame *frame, struct expectation **expected,
 	       size_t *nr);

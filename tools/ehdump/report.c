@@ -16,8 +16,12 @@
 #include "tables_abi.h"
 
 static const char *const kind_names[NR_RULE_KINDS] = {
-	[RULE_NONE] = "none", [RULE_REG] = "register", [RULE_DEREF] = "dereference", [RULE_PLT] = "plt",
-	[RULE_INDEXED] = "indexed", [RULE_SUM] = "sum",
+	[RULE_NONE] = "none",
+	[RULE_REG] = "register",
+	[RULE_DEREF] = "dereference",
+	[RULE_PLT] = "plt",
+	[RULE_INDEXED] = "indexed",
+	[RULE_SUM] = "sum",
 	[RULE_UNSUPPORTED] = "unsupported",
 	[RULE_OTHER_STACK] = "other stack",
 };
@@ -38,7 +42,8 @@ static void count_rows(struct eh_summary *s, struct eh_frame frame)
 
 	s->rows = 0;
 	while (eh_frame_next(&frame, &fde))
-		bad_programs += cfi_rows(&fde, frame.vaddr - (uintptr_t)frame.bytes, count_row, &s->rows) != 0;
+		bad_programs += cfi_rows(&fde, frame.vaddr - (uintptr_t)frame.bytes, count_row,
+					 &s->rows) != 0;
 	s->cies = frame.nr_cies;
 	s->fdes = frame.nr_fdes;
 	for (int i = 0; i < SKIP_EMPTY; i++)
@@ -64,7 +69,8 @@ static void add_table(struct eh_summary *s, const struct unwind_table *table)
 static bool find_go_section(struct elf_file *file, struct elf_section *section)
 {
 	return KNOWS_GO && file->header.e_machine == MACHINE &&
-	       (!elf_file_section(file, ".gopclntab", section) || !elf_file_section(file, ".data.rel.ro.gopclntab", section));
+	       (!elf_file_section(file, ".gopclntab", section) ||
+		!elf_file_section(file, ".data.rel.ro.gopclntab", section));
 }
 
 int eh_summarize(struct eh_summary *summary, const char *path, struct elf_file *file,
@@ -74,7 +80,8 @@ int eh_summarize(struct eh_summary *summary, const char *path, struct elf_file *
 	struct elf_section section, go;
 	struct eh_frame frame = eh_frame_over(NULL, 0, 0);
 	bool is_go = find_go_section(file, &go);
-	int error = is_go ? elf_file_eh_frame(file, &section, &frame) : elf_file_cfi(file, &section, &frame);
+	int error = is_go ? elf_file_eh_frame(file, &section, &frame)
+			  : elf_file_cfi(file, &section, &frame);
 
 	*table = (struct unwind_table){};
 	if (is_go && error == -ENOENT) {
@@ -91,7 +98,9 @@ int eh_summarize(struct eh_summary *summary, const char *path, struct elf_file *
 	}
 	for (size_t i = 0; i < file->build_id_bytes; i++)
 		sprintf(s.build_id + 2 * i, "%02x", file->build_id[i]);
-	s.machine = file->header.e_machine == EM_X86_64 ? "x86-64" : file->header.e_machine == EM_AARCH64 ? "aarch64" : NULL;
+	s.machine = file->header.e_machine == EM_X86_64    ? "x86-64"
+		    : file->header.e_machine == EM_AARCH64 ? "aarch64"
+							   : NULL;
 	if (!s.machine)
 		return -ENOTSUP;
 	s.has_table = file->header.e_machine == MACHINE;
@@ -102,7 +111,7 @@ int eh_summarize(struct eh_summary *summary, const char *path, struct elf_file *
 		add_table(&s, table);
 	}
 	if (!s.has_table || table->nr_placed_fdes != table->nr_fdes)
-		count_rows(&s, frame);	/* FDEs that apply to no byte have rows, too */
+		count_rows(&s, frame); /* FDEs that apply to no byte have rows, too */
 	*summary = s;
 	return 0;
 }
@@ -137,30 +146,36 @@ void eh_summary_print(FILE *out, const struct eh_summary *s)
 {
 	if (s->path) {
 		print_message(out, s->path);
-		fprintf(out, ": %s%s%s\n", s->machine, *s->build_id ? ", build ID " : "", s->build_id);
+		fprintf(out, ": %s%s%s\n", s->machine, *s->build_id ? ", build ID " : "",
+			s->build_id);
 	} else {
 		fprintf(out, "total: %" PRIu64 " files\n", s->files);
 	}
-	fprintf(out, "  %s: %" PRIu64 " bytes, %" PRIu64 " CIEs, %" PRIu64 " FDEs, %" PRIu64 " rows\n",
+	fprintf(out,
+		"  %s: %" PRIu64 " bytes, %" PRIu64 " CIEs, %" PRIu64 " FDEs, %" PRIu64 " rows\n",
 		s->section ? s->section : "CFI", s->eh_frame_bytes, s->cies, s->fdes, s->rows);
 	if (s->has_table) {
 		fprintf(out,
 			"  table: %" PRIu64 " bytes, %.2f for each row: %" PRIu64 " rows, %" PRIu64
 			" pages, %" PRIu64 " rules",
-			s->table_bytes, bytes_per_row(s), s->table_rows, s->table_pages, s->table_rules);
+			s->table_bytes, bytes_per_row(s), s->table_rows, s->table_pages,
+			s->table_rules);
 		for (int i = 0, first = 1; i < NR_RULE_KINDS; i++) {
 			if (!s->rules_of_kind[i])
 				continue;
-			fprintf(out, "%s%s %" PRIu64, first ? " (" : ", ", kind_names[i], s->rules_of_kind[i]);
+			fprintf(out, "%s%s %" PRIu64, first ? " (" : ", ", kind_names[i],
+				s->rules_of_kind[i]);
 			first = 0;
 		}
 		fputs(s->table_rules ? ")\n" : "\n", out);
 	}
 	for (int i = 0; i < NR_EH_FRAME_SKIPS; i++)
 		if (s->skipped[i])
-			fprintf(out, "  skipped: %" PRIu64 " %s\n", s->skipped[i], eh_frame_skip_names[i]);
+			fprintf(out, "  skipped: %" PRIu64 " %s\n", s->skipped[i],
+				eh_frame_skip_names[i]);
 	if (s->checked)
-		fprintf(out, "  check: %" PRIu64 " lookups in the kernel, %" PRIu64 " differences\n",
+		fprintf(out,
+			"  check: %" PRIu64 " lookups in the kernel, %" PRIu64 " differences\n",
 			s->lookups, s->differences);
 }
 
@@ -220,7 +235,9 @@ static void print_header(const struct columns *c)
 {
 	fputs("pc\tcfa", c->out);
 	for (unsigned i = 0; i < c->nr; i++)
-		fprintf(c->out, "\t%s", c->regs[i] == c->ra_reg ? "ra" : register_name(c->machine, c->regs[i]).text);
+		fprintf(c->out, "\t%s",
+			c->regs[i] == c->ra_reg ? "ra"
+						: register_name(c->machine, c->regs[i]).text);
 	putc('\n', c->out);
 }
 
@@ -233,7 +250,8 @@ static void print_row(void *arg, const struct cfi_row *row, uint64_t end)
 	cfi_row_print_cfa(c->out, c->machine, row);
 	for (unsigned i = 0; i < c->nr; i++) {
 		putc('\t', c->out);
-		cfi_row_print_reg(c->out, c->machine, row, c->regs[i] == c->ra_reg ? row->fde->cie->ra_reg : c->regs[i]);
+		cfi_row_print_reg(c->out, c->machine, row,
+				  c->regs[i] == c->ra_reg ? row->fde->cie->ra_reg : c->regs[i]);
 	}
 	putc('\n', c->out);
 }
@@ -247,11 +265,11 @@ static void note_registers(void *arg, const struct cfi_row *row, uint64_t end)
 		occurs[i] |= row->regs[i].mentioned;
 }
 
-static void choose_columns(struct columns *c, struct elf_file *file, struct eh_frame frame, uint64_t pc_bias,
-			   bool all)
+static void choose_columns(struct columns *c, struct elf_file *file, struct eh_frame frame,
+			   uint64_t pc_bias, bool all)
 {
 	static const unsigned char x86_64[] = { 3, 6, 12, 13, 14, 15 },
-		aarch64[] = { 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29 };
+				   aarch64[] = { 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29 };
 	bool occurs[CFI_MAX_REGS] = {}, is_x86_64 = file->header.e_machine == EM_X86_64;
 	struct fde fde;
 
@@ -310,13 +328,14 @@ void eh_print_table(FILE *out, const struct elf_file *file, const struct unwind_
 		const struct eh_page *page = &table->pages[p];
 
 		for (uint64_t nr = page->rows; nr < (uint64_t)page->rows + page->nr_rows; nr++) {
-			uint64_t offset = (uint64_t)(table->first_page + p) << PAGE_ROWS_SHIFT, vaddr;
+			uint64_t offset = (uint64_t)(table->first_page + p) << PAGE_ROWS_SHIFT,
+				 vaddr;
 			uint32_t row = 0, rule;
 
 			memcpy(&row, table->rows + nr * ROW_BYTES, ROW_BYTES);
 			rule = page->rule_base * RULE_BASE_UNIT + ROW_RULE(row);
 			if (!elf_file_vaddr_of(file, offset + ROW_PC(row), &vaddr))
-				continue;	/* between two segments */
+				continue; /* between two segments */
 			fprintf(out, "%016" PRIx64 "\t", vaddr);
 			print_rule(out, &table->rules[rule]);
 			fprintf(out, "\t%u\n", rule);
@@ -342,7 +361,9 @@ static void print_wanted_row(void *arg, const struct cfi_row *row, uint64_t end)
 	for (unsigned i = 0; i < w->columns.nr; i++) {
 		unsigned reg = w->columns.regs[i];
 
-		fprintf(w->columns.out, " %s=", reg == w->columns.ra_reg ? "ra" : register_name(w->columns.machine, reg).text);
+		fprintf(w->columns.out, " %s=",
+			reg == w->columns.ra_reg ? "ra"
+						 : register_name(w->columns.machine, reg).text);
 		cfi_row_print_reg(w->columns.out, w->columns.machine, row, reg);
 	}
 	putc('\n', w->columns.out);
@@ -355,7 +376,8 @@ static void print_symbol(FILE *out, struct elf_file *file, uint64_t vaddr)
 	struct symbol symbol;
 	uint64_t file_offset;
 
-	if (!elf_file_offset_of(file, vaddr, &file_offset) || symbols_read(&symbols, file, &options))
+	if (!elf_file_offset_of(file, vaddr, &file_offset) ||
+	    symbols_read(&symbols, file, &options))
 		return;
 	if (symbols_find(symbols, file_offset, &symbol) && symbol.name) {
 		fputs("symbol: ", out);
@@ -383,9 +405,10 @@ static bool print_fdes(struct wanted *w, struct elf_file *file)
 			continue;
 		found = true;
 		fprintf(w->columns.out,
-			"FDE:    at 0x%" PRIx64 " of %s, 0x%" PRIx64 "..0x%" PRIx64 ", CIE at 0x%" PRIx64
-			"\n",
-			fde.offset, frame.is_debug_frame ? ".debug_frame" : section.name, fde.start, fde.start + fde.length, fde.cie->offset);
+			"FDE:    at 0x%" PRIx64 " of %s, 0x%" PRIx64 "..0x%" PRIx64
+			", CIE at 0x%" PRIx64 "\n",
+			fde.offset, frame.is_debug_frame ? ".debug_frame" : section.name, fde.start,
+			fde.start + fde.length, fde.cie->offset);
 		cfi_rows(&fde, pc_bias, print_wanted_row, w);
 	}
 	return found;
@@ -394,7 +417,8 @@ static bool print_fdes(struct wanted *w, struct elf_file *file)
 static void print_source(FILE *out, struct elf_file *file, uint64_t file_offset)
 {
 	static const char *const names[] = {
-		[SOURCE_KNOWN_CODE] = "known code, used instead of CFI", [SOURCE_GO] = "Go's table of functions",
+		[SOURCE_KNOWN_CODE] = "known code, used instead of CFI",
+		[SOURCE_GO] = "Go's table of functions",
 		[SOURCE_FDE] = "the FDE",
 	};
 	enum rule_source source;
@@ -411,8 +435,8 @@ static void print_named_rule(FILE *out, const char *name, const struct eh_rule *
 }
 
 /* the rule where the CFI's table has none; false: there is none either */
-static bool print_rule_without_cfi(FILE *out, struct elf_file *file, const struct unwind_table *table,
-				   uint64_t file_offset)
+static bool print_rule_without_cfi(FILE *out, struct elf_file *file,
+				   const struct unwind_table *table, uint64_t file_offset)
 {
 	struct unwind_table code;
 	struct eh_rule rule = {};
@@ -427,16 +451,20 @@ static bool print_rule_without_cfi(FILE *out, struct elf_file *file, const struc
 	}
 	if (rule.kind != RULE_NONE) {
 		print_named_rule(out, "code:", &rule);
-		fprintf(out, "from:   %s\n", rule.flags & RULE_FROM_CODE ? "the instructions" : "known code");
+		fprintf(out, "from:   %s\n",
+			rule.flags & RULE_FROM_CODE ? "the instructions" : "known code");
 	} else if (rule.flags & RULE_FROM_CODE) {
-		fputs("code:   none: no path from here reaches a return, or the paths disagree\n", out);
+		fputs("code:   none: no path from here reaches a return, or the paths disagree\n",
+		      out);
 	} else {
-		fputs("code:   none: not analysed; the frame pointer is used, if it leads to a caller\n", out);
+		fputs("code:   none: not analysed; the frame pointer is used, if it leads to a caller\n",
+		      out);
 	}
 	return rule.kind != RULE_NONE;
 }
 
-int eh_print_address(FILE *out, struct elf_file *file, const struct unwind_table *table, uint64_t vaddr)
+int eh_print_address(FILE *out, struct elf_file *file, const struct unwind_table *table,
+		     uint64_t vaddr)
 {
 	struct wanted w = { .columns.out = out, .vaddr = vaddr };
 	struct eh_rule rule;
@@ -453,7 +481,7 @@ int eh_print_address(FILE *out, struct elf_file *file, const struct unwind_table
 		print_source(out, file, file_offset);
 	}
 	if (rule.kind != RULE_NONE)
-		found = true;	/* which may be Go's table's */
+		found = true; /* which may be Go's table's */
 	else
 		found |= print_rule_without_cfi(out, file, table, file_offset);
 	return found ? 0 : -ENOENT;

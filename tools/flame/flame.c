@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* flame: draws folded stacks as a flame graph, or the difference of two files; converts a recording to each other format. */
+/*
+ * flame: draws folded stacks as a flame graph, or the difference of two files; converts a recording
+ * to each other format.
+ */
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -21,11 +24,11 @@
 enum { OPTION_TITLE = 0x100, OPTION_DIFF, OPTION_UNIT, OPTION_NORMALIZE, OPTION_IDLE };
 
 struct options {
-	const char *output;		/* NULL: standard output */
+	const char *output; /* NULL: standard output */
 	const char *title, *unit;
-	uint64_t unit_ns;		/* 0: not a time */
+	uint64_t unit_ns; /* 0: not a time */
 	bool diff, normalize, html, idle;
-	bool picture;			/* SVG or HTML */
+	bool picture; /* SVG or HTML */
 	const char *files[NR_FLAME_SIDES];
 	int nr_files;
 };
@@ -36,7 +39,8 @@ static const char doc[] =
 	"tool's recording (-o x.jsonl), convert it to any format that the tool can write.";
 
 static const struct argp_option option_list[] = {
-	{ "output", 'o', "FILE", 0, "write to this file: .svg or .html; standard output gets SVG", 0 },
+	{ "output", 'o', "FILE", 0, "write to this file: .svg or .html; standard output gets SVG",
+	  0 },
 	{ "title", OPTION_TITLE, "TEXT", 0, "the picture's title", 0 },
 	{ "unit", OPTION_UNIT, "UNIT", 0,
 	  "unit of the counts: ns, us, ms, or a noun; default samples", 0 },
@@ -60,10 +64,13 @@ static void set_output(struct argp_state *state, struct options *o, const char *
 	o->html = file_name_ends_in(name, ".html");
 	o->output = cli_output_name(name);
 	o->picture = !o->output || o->html || file_name_ends_in(name, ".svg");
-	if (!o->picture && (!stack_format_of(name) || stack_format_of(name) == stack_format_json) && !wall_format_of(name))
-		argp_failure(state, EXIT_USAGE, 0,
-			     "the output file's name must end in .svg or .html, for a recording also in .txt, .folded, .pb.gz, .json, "
-			     ".perf or .pftrace: '%s'", name);
+	if (!o->picture && (!stack_format_of(name) || stack_format_of(name) == stack_format_json) &&
+	    !wall_format_of(name))
+		argp_failure(
+			state, EXIT_USAGE, 0,
+			"the output file's name must end in .svg or .html, for a recording also in .txt, .folded, .pb.gz, .json, "
+			".perf or .pftrace: '%s'",
+			name);
 }
 
 static void set_unit(struct options *o, const char *unit)
@@ -144,25 +151,28 @@ static bool is_recording(FILE *in)
 	return quote == '"';
 }
 
-static void read_stacks(const struct options *o, FILE *in, const char *name, struct flame_tree *tree,
-			enum flame_side side, struct folded_count *count)
+static void read_stacks(const struct options *o, FILE *in, const char *name,
+			struct flame_tree *tree, enum flame_side side, struct folded_count *count)
 {
 	int error;
 
 	if (is_recording(in))
-		cli_die(EXIT_FAILURE, "'%s' is a recording: --diff compares folded stacks; convert it with flame -o x.folded",
+		cli_die(EXIT_FAILURE,
+			"'%s' is a recording: --diff compares folded stacks; convert it with flame -o x.folded",
 			name ? name : "standard input");
 	*count = (struct folded_count){};
 	error = folded_read(in, tree, side, o->unit_ns ? o->unit_ns : 1, count);
 	if (error)
-		cli_die(EXIT_FAILURE, "cannot read '%s': %s", name ? name : "standard input", strerror(-error));
+		cli_die(EXIT_FAILURE, "cannot read '%s': %s", name ? name : "standard input",
+			strerror(-error));
 	if (in != stdin)
 		fclose(in);
 	if (count->bad_lines)
 		cli_warn("'%s': %s left out: no \"stack COUNT\"", name ? name : "standard input",
 			 counted(count->bad_lines, "lines").text);
 	if (!count->value)
-		cli_die(EXIT_FAILURE, "'%s' has no stacks with a count", name ? name : "standard input");
+		cli_die(EXIT_FAILURE, "'%s' has no stacks with a count",
+			name ? name : "standard input");
 }
 
 /* gives the values before the sum of those now */
@@ -183,9 +193,11 @@ static char *notes_of(const struct options *o, const struct folded_count counts[
 	int bytes;
 
 	if (o->diff)
-		bytes = asprintf(&notes, "before: %" PRIu64 " stacks of %s; after: %" PRIu64 " stacks of %s%s",
-				 counts[FLAME_BEFORE].stacks, o->files[0], counts[FLAME_NOW].stacks, o->files[1],
-				 o->normalize ? "; scaled to the same sum" : "");
+		bytes = asprintf(&notes,
+				 "before: %" PRIu64 " stacks of %s; after: %" PRIu64
+				 " stacks of %s%s",
+				 counts[FLAME_BEFORE].stacks, o->files[0], counts[FLAME_NOW].stacks,
+				 o->files[1], o->normalize ? "; scaled to the same sum" : "");
 	else
 		bytes = asprintf(&notes, "%" PRIu64 " stacks%s%s", counts[FLAME_NOW].stacks,
 				 o->files[0] ? " of " : "", o->files[0] ? o->files[0] : "");
@@ -195,7 +207,7 @@ static char *notes_of(const struct options *o, const struct folded_count counts[
 
 /* ---- recordings ---- */
 
-#define MAX_PERF_SAMPLES 100000000	/* each is printed by itself */
+#define MAX_PERF_SAMPLES 100000000 /* each is printed by itself */
 
 /* the output file's name, by whose ending the format is known; a picture goes to standard output */
 static const char *output_name(const struct options *o)
@@ -210,8 +222,10 @@ static int write_stacks(const struct options *o, struct recording *r, FILE *out)
 
 	if (!format)
 		cli_die(EXIT_USAGE, "a recording of stacks has no timeline: '%s'", o->output);
-	if (format->write == stack_report_perf && !r->measure.is_time && !r->measure.sum_unit && r->summary.sum.count > MAX_PERF_SAMPLES)
-		cli_die(EXIT_FAILURE, ".perf has a line for each sample: %" PRIu64 " are too many", (uint64_t)r->summary.sum.count);
+	if (format->write == stack_report_perf && !r->measure.is_time && !r->measure.sum_unit &&
+	    r->summary.sum.count > MAX_PERF_SAMPLES)
+		cli_die(EXIT_FAILURE, ".perf has a line for each sample: %" PRIu64 " are too many",
+			(uint64_t)r->summary.sum.count);
 	return format->write(&writer, &r->summary, r->entries, idle_to_end(r->entries, r->nr));
 }
 
@@ -253,7 +267,8 @@ static FILE *seekable(FILE *in)
 static void check_recording(int error, const struct recording *r, const char *name)
 {
 	if (error == -EBADMSG)
-		cli_die(EXIT_FAILURE, "'%s', line %" PRIu64 ": %s", name, r->lines.number, r->lines.wrong);
+		cli_die(EXIT_FAILURE, "'%s', line %" PRIu64 ": %s", name, r->lines.number,
+			r->lines.wrong);
 	cli_check(error, "read the recording");
 }
 
@@ -264,7 +279,9 @@ static void finish(const struct options *o, FILE *out)
 		exit(EXIT_FAILURE);
 }
 
-/* Makes the format that -o asks for. What is in it is the business of who may read the recording. */
+/*
+ * Makes the format that -o asks for. What is in it is the business of who may read the recording.
+ */
 static void convert(const struct options *o, FILE *in)
 {
 	const char *name = o->files[0] ? o->files[0] : "standard input";
@@ -278,18 +295,23 @@ static void convert(const struct options *o, FILE *in)
 	check_recording(recording_open(&r, seekable(in)), &r, name);
 	r.idle_as_others = o->idle;
 	if (!r.report)
-		cli_die(EXIT_FAILURE, "'%s' is a recording of %s, which cannot be converted to other formats", name, r.summary.tool);
+		cli_die(EXIT_FAILURE,
+			"'%s' is a recording of %s, which cannot be converted to other formats",
+			name, r.summary.tool);
 	if (o->title)
 		r.summary.command_line = o->title;
 	timeline = !strcmp(r.report, "timeline");
-	check_recording(timeline ? wall_recording_read(&read, &wall, &r) : recording_read_stacks(&r), &r, name);
+	check_recording(timeline ? wall_recording_read(&read, &wall, &r)
+				 : recording_read_stacks(&r),
+			&r, name);
 	if (o->output)
 		out = output_file_open(o->output, 0600, 0);
 	error = timeline ? write_timeline(o, &wall, out) : write_stacks(o, &r, out);
 	cli_check(ferror(out) ? 0 : error, "write the report");
 	finish(o, out);
 	if (!o->idle)
-		idle_print(stderr, program_invocation_short_name, r.summary.idle_threads, r.summary.idle_ns);
+		idle_print(stderr, program_invocation_short_name, r.summary.idle_threads,
+			   r.summary.idle_ns);
 	wall_recording_free(read);
 	recording_free(&r);
 }
@@ -312,11 +334,14 @@ int main(int argc, char **argv)
 		return EXIT_SUCCESS;
 	}
 	if (!o.picture)
-		cli_die(EXIT_USAGE, "folded stacks can be drawn as .svg and .html only: '%s'", o.output);
+		cli_die(EXIT_USAGE, "folded stacks can be drawn as .svg and .html only: '%s'",
+			o.output);
 	cli_check(flame_tree_init(&tree), "draw");
 	if (o.diff)
-		read_stacks(&o, open_input(o.files[0]), o.files[0], &tree, FLAME_BEFORE, &counts[FLAME_BEFORE]);
-	read_stacks(&o, in ? in : open_input(o.files[1]), o.files[o.diff], &tree, FLAME_NOW, &counts[FLAME_NOW]);
+		read_stacks(&o, open_input(o.files[0]), o.files[0], &tree, FLAME_BEFORE,
+			    &counts[FLAME_BEFORE]);
+	read_stacks(&o, in ? in : open_input(o.files[1]), o.files[o.diff], &tree, FLAME_NOW,
+		    &counts[FLAME_NOW]);
 	if (o.normalize)
 		normalize(&tree, counts);
 	if (o.output)

@@ -13,7 +13,9 @@ static enum frame_kind take_kind(char *name, bool kernel)
 	static const struct {
 		const char *suffix;
 		enum frame_kind kind;
-	} annotations[] = { { "_[k]", KIND_KERNEL }, { "_[j]", KIND_JIT }, { "_[i]", KIND_INLINED } };
+	} annotations[] = { { "_[k]", KIND_KERNEL },
+			    { "_[j]", KIND_JIT },
+			    { "_[i]", KIND_INLINED } };
 	size_t length = strlen(name);
 
 	for (size_t i = 0; i < sizeof(annotations) / sizeof(annotations[0]); i++) {
@@ -46,7 +48,8 @@ static bool take_count(char *line, uint64_t *count)
 
 static int add_stack(struct flame_tree *tree, char *stack, enum flame_side side, uint64_t value)
 {
-	uint32_t numbers[FLAME_MAX_DEPTH + 1];	/* one more than is kept, so that it counts as left out */
+	/* one more than is kept, so that it counts as left out */
+	uint32_t numbers[FLAME_MAX_DEPTH + 1];
 	bool kernel = false;
 	size_t nr = 0;
 	char *name;
@@ -65,7 +68,9 @@ static int add_stack(struct flame_tree *tree, char *stack, enum flame_side side,
 	return flame_tree_add(tree, numbers, nr, side, value);
 }
 
-/* Reads a line without its end. -ENODATA: there is none; -EMSGSIZE: it was too long, and is skipped */
+/*
+ * Reads a line without its end. -ENODATA: there is none; -EMSGSIZE: it was too long, and is skipped
+ */
 static int read_line(FILE *in, char *line)
 {
 	size_t length = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Times calls of functions at their entry and return: of user functions by uprobes, of the kernel's by kprobes. The return of
- * a user function is probed at the instructions by which it leaves, or by a return probe (function_exits.h).
+ * Times calls of functions at their entry and return: of user functions by uprobes, of the kernel's
+ * by kprobes. The return of a user function is probed at the instructions by which it leaves, or by
+ * a return probe (function_exits.h).
  */
 #include "funclat_abi.h"
 
@@ -9,17 +10,18 @@
 #include "alone.bpf.h"
 #include "nested_calls.bpf.h"
 
-const volatile bool by_process;		/* set before loading */
-const volatile bool return_probes;	/* set before loading: some returns are seen by return probes */
+const volatile bool by_process;    /* set before loading */
+const volatile bool return_probes; /* set before loading: some returns are seen by return probes */
 
 /* the series that a call belongs to */
-static __always_inline void call_series(const struct function_call_key *call, struct function_call_key *key,
-					struct task_struct *task)
+static __always_inline void call_series(const struct function_call_key *call,
+					struct function_call_key *key, struct task_struct *task)
 {
 	key->function = call->function;
 	if (by_process) {
 		key->pid = call->pid;
-		bpf_probe_read_kernel_str(key->comm, sizeof(key->comm), untrusted(task)->group_leader->comm);
+		bpf_probe_read_kernel_str(key->comm, sizeof(key->comm),
+					  untrusted(task)->group_leader->comm);
 	}
 }
 
@@ -31,7 +33,8 @@ static __always_inline bool call_wanted(struct task_struct *task, __u32 pid)
 static __always_inline void enters(struct pt_regs *regs, bool chained)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct function_call_key key = { .function = bpf_get_attach_cookie(regs) + 1, .pid = task_user_pid(task) };
+	struct function_call_key key = { .function = bpf_get_attach_cookie(regs) + 1,
+					 .pid = task_user_pid(task) };
 
 	if (call_wanted(task, key.pid))
 		nested_enter(task, PT_REGS_SP(regs), chained, &key);
@@ -52,8 +55,9 @@ static __always_inline void returns(struct pt_regs *regs, __u64 slot, __u64 cook
 /* ---- user functions ---- */
 
 /*
- * Is the return address one that the kernel has put there to watch the return of the function that jumped
- * here? It leads to the beginning of the page that the kernel has in the process for its probes.
+ * Is the return address one that the kernel has put there to watch the return of the function that
+ * jumped here? It leads to the beginning of the page that the kernel has in the process for its
+ * probes.
  */
 static __always_inline bool is_chained(struct pt_regs *regs)
 {
@@ -73,7 +77,9 @@ int user_function_begins(struct pt_regs *ctx)
 	return 0;
 }
 
-/* at a return or a tail call: the stack pointer is where it was at the function's first instruction */
+/*
+ * at a return or a tail call: the stack pointer is where it was at the function's first instruction
+ */
 SEC("?uprobe")
 int user_function_leaves(struct pt_regs *ctx)
 {

@@ -32,8 +32,7 @@ static const char doc[] =
 static const struct argp_option option_list[] = {
 	{ "list", 'l', "PATTERN", 0, "list the functions that match, and exit", OF_MEASURE },
 	{ "user-stacks", 'U', NULL, 0, "show user stacks, too", OF_OUTPUT },
-	{ "slow", OPTION_SLOW, "TIME", 0,
-	  "print calls slower than TIME: 5ms, 50 (us)", OF_OUTPUT },
+	{ "slow", OPTION_SLOW, "TIME", 0, "print calls slower than TIME: 5ms, 50 (us)", OF_OUTPUT },
 	{ "return-probes", OPTION_RETURN_PROBES, NULL, 0,
 	  "cheaper, but breaks some programs (see man page)", OF_MEASURE },
 	{},
@@ -64,7 +63,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case ARGP_KEY_END:
 		if (!o->function && !o->list)
-			argp_failure(state, EXIT_USAGE, 0, "a function is missing: such as u:libc:malloc; see -l");
+			argp_failure(state, EXIT_USAGE, 0,
+				     "a function is missing: such as u:libc:malloc; see -l");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -78,7 +78,9 @@ static struct events functions;
 
 static const char *name_of(const struct function_call_key *key)
 {
-	return key->function && key->function <= functions.nr ? functions.events[key->function - 1].name : "";
+	return key->function && key->function <= functions.nr
+		       ? functions.events[key->function - 1].name
+		       : "";
 }
 
 static struct series_title title(const void *call)
@@ -118,8 +120,12 @@ static void configure(struct funclat_bpf *bpf, const struct options *o, bool ker
 	bpf->rodata->by_process = o->histograms.per_process;
 	bpf->rodata->slow_ns = o->histograms.slow_ns;
 	bpf->rodata->kernel_calls = kernel;
-	bpf_program__set_autoload(kernel ? bpf->progs.kernel_function_begins : bpf->progs.user_function_begins, true);
-	bpf_program__set_autoload(kernel ? bpf->progs.kernel_function_returns : bpf->progs.user_function_leaves, true);
+	bpf_program__set_autoload(kernel ? bpf->progs.kernel_function_begins
+					 : bpf->progs.user_function_begins,
+				  true);
+	bpf_program__set_autoload(kernel ? bpf->progs.kernel_function_returns
+					 : bpf->progs.user_function_leaves,
+				  true);
 	bpf_program__set_autoload(bpf->progs.program_replaced, !kernel);
 	bpf_program__set_autoload(bpf->progs.user_function_returned, !kernel && o->return_probes);
 	bpf->rodata->return_probes = o->return_probes;
@@ -128,7 +134,8 @@ static void configure(struct funclat_bpf *bpf, const struct options *o, bool ker
 	histogram_session_configure(bpf->obj, &o->histograms);
 }
 
-static void attach_to_returns(struct funclat_bpf *bpf, struct links *links, const struct options *o, bool kernel)
+static void attach_to_returns(struct funclat_bpf *bpf, struct links *links, const struct options *o,
+			      bool kernel)
 {
 	const struct task_filter *tasks = &o->histograms.run.tasks;
 	const struct return_programs programs = {
@@ -146,18 +153,25 @@ static void attach_to_returns(struct funclat_bpf *bpf, struct links *links, cons
 		cli_warn("%s not timed: they do not return, or not all their exits are known",
 			 counted(functions.nr_left_out, "functions").text);
 	if (nr && !o->histograms.run.quiet)
-		cli_warn("returns are probed at %s, which costs 10 to 20 us a call%s%s", counted(nr, "instructions").text,
-			 (tasks->pids.nr || tasks->tids.nr) && !tasks->children ? "" : " in every process",
-			 o->return_probes ? "" : ": --return-probes is cheaper, but breaks some programs");
+		cli_warn("returns are probed at %s, which costs 10 to 20 us a call%s%s",
+			 counted(nr, "instructions").text,
+			 (tasks->pids.nr || tasks->tids.nr) && !tasks->children
+				 ? ""
+				 : " in every process",
+			 o->return_probes
+				 ? ""
+				 : ": --return-probes is cheaper, but breaks some programs");
 }
 
 /* Returns first, so that each call that is seen to begin is seen to return. */
-static void attach(struct funclat_bpf *bpf, struct links *links, const struct options *o, bool kernel)
+static void attach(struct funclat_bpf *bpf, struct links *links, const struct options *o,
+		   bool kernel)
 {
 	kernel_attach(links, "the scheduler's tracepoints", bpf->progs.program_replaced);
 	attach_to_returns(bpf, links, o, kernel);
-	events_attach(links, kernel ? bpf->progs.kernel_function_begins : bpf->progs.user_function_begins, &functions,
-		      false, &o->histograms.run.tasks);
+	events_attach(links,
+		      kernel ? bpf->progs.kernel_function_begins : bpf->progs.user_function_begins,
+		      &functions, false, &o->histograms.run.tasks);
 }
 
 static void report(struct timed_calls *calls, struct bpf_object *object)
@@ -179,7 +193,8 @@ static void report(struct timed_calls *calls, struct bpf_object *object)
 int main(int argc, char **argv)
 {
 	const struct argp argp = { option_list, parse, "FUNCTION " HISTOGRAM_ARGS_DOC, doc };
-	struct options o = { .histograms = HISTOGRAM_OPTIONS_DEFAULT, .stacks = STACKS_WANTED_DEFAULT };
+	struct options o = { .histograms = HISTOGRAM_OPTIONS_DEFAULT,
+			     .stacks = STACKS_WANTED_DEFAULT };
 	const struct task_filter *tasks = &o.histograms.run.tasks;
 	const struct histogram_tool tool = { .title = title, .json = json };
 	struct funclat_bpf *bpf;
@@ -199,8 +214,8 @@ int main(int argc, char **argv)
 	bpf = kernel_opened(funclat_bpf__open());
 	configure(bpf, &o, kernel);
 	kernel_loaded(bpf->skeleton, funclat_bpf__load(bpf));
-	timed_calls_open(&calls, bpf->obj, &o.histograms, &o.stacks, &tool, sizeof(struct function_call_key),
-			 &bpf->bss->measuring);
+	timed_calls_open(&calls, bpf->obj, &o.histograms, &o.stacks, &tool,
+			 sizeof(struct function_call_key), &bpf->bss->measuring);
 	attach(bpf, &links, &o, kernel);
 	events_watch_file(&watch, &calls.stacks.run, &links, &functions);
 
@@ -210,6 +225,6 @@ int main(int argc, char **argv)
 	calls.missed.count += bpf->bss->lost_preempting;
 	timed_calls_finish(&calls);
 	report(&calls, bpf->obj);
-	links_detach(&links);	/* after the report, because older kernels take their time */
+	links_detach(&links); /* after the report, because older kernels take their time */
 	return timed_calls_close(&calls);
 }

@@ -45,8 +45,8 @@ static bool read_line(const char *path, char *line, size_t size)
 }
 
 /*
- * the mode in brackets, "none voluntary (full)", in which the kernel is now; or "" where debugfs is not
- * mounted
+ * the mode in brackets, "none voluntary (full)", in which the kernel is now; or "" where debugfs is
+ * not mounted
  */
 static void read_current(char *mode, size_t size)
 {
@@ -68,14 +68,15 @@ static void read_command_line(char *mode, size_t size)
 	*mode = 0;
 	if (!read_line("/proc/cmdline", text, sizeof(text)))
 		return;
-	for (char *save, *word = strtok_r(text, " \n", &save); word; word = strtok_r(NULL, " \n", &save))
+	for (char *save, *word = strtok_r(text, " \n", &save); word;
+	     word = strtok_r(NULL, " \n", &save))
 		if (!strncmp(word, "preempt=", 8))
 			snprintf(mode, size, "%s", word + 8);
 }
 
 static bool is_cooperative(const char *path)
 {
-	gzFile file = gzopen(path, "re");	/* reads uncompressed files, too */
+	gzFile file = gzopen(path, "re"); /* reads uncompressed files, too */
 	char line[256];
 	bool found = false;
 
@@ -88,8 +89,8 @@ static bool is_cooperative(const char *path)
 }
 
 /*
- * Does the kernel preempt threads in kernel mode? Then programs on tracepoints may miss events. By the kernel's version string,
- * debugfs, command line and configuration; true if those do not say.
+ * Does the kernel preempt threads in kernel mode? Then programs on tracepoints may miss events. By
+ * the kernel's version string, debugfs, command line and configuration; true if those do not say.
  */
 static bool is_preemptible(void)
 {
@@ -112,13 +113,14 @@ static bool is_preemptible(void)
 /* ---- what the kernel allows ---- */
 
 /*
- * Does the kernel run programs at this program's function? Only an attempt tells: some have the functions,
- * and refuse. So a program that does nothing is attached there for a moment.
+ * Does the kernel run programs at this program's function? Only an attempt tells: some have the
+ * functions, and refuse. So a program that does nothing is attached there for a moment.
  */
 static bool can_attach_to_function(const struct bpf_program *to)
 {
 	const struct bpf_insn nothing[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 }, { .code = BPF_JMP | BPF_EXIT },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
 	};
 	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = BPF_TRACE_FENTRY);
 	const char *function = strchr(bpf_program__section_name(to), '/') + 1;
@@ -141,27 +143,30 @@ static bool can_attach_to_function(const struct bpf_program *to)
 }
 
 /*
- * Watches the kernel's own function for bpf(2), which costs other system calls nothing. False: this kernel
- * does not allow it.
+ * Watches the kernel's own function for bpf(2), which costs other system calls nothing. False: this
+ * kernel does not allow it.
  *
- * Programs at functions can be preempted, and are then skipped for other threads on that CPU; so kprobes
- * watch it, too, which are skipped at other moments. Before 6.15, programs cannot keep off preemption where
- * others need their CPU's data (preemption.bpf.h).
+ * Programs at functions can be preempted, and are then skipped for other threads on that CPU; so
+ * kprobes watch it, too, which are skipped at other moments. Before 6.15, programs cannot keep off
+ * preemption where others need their CPU's data (preemption.bpf.h).
  */
 static bool choose_function(const struct bpf_object *object, bool preemptible, bool chosen[NR_WAYS])
 {
-	if (preemptible && (kernel_is_older_than(6, 15) || access("/sys/bus/event_source/devices/kprobe", F_OK)))
+	if (preemptible &&
+	    (kernel_is_older_than(6, 15) || access("/sys/bus/event_source/devices/kprobe", F_OK)))
 		return false;
-	chosen[AT_FUNCTION] = can_attach_to_function(program(object, programs_of[AT_FUNCTION].begins));
+	chosen[AT_FUNCTION] =
+		can_attach_to_function(program(object, programs_of[AT_FUNCTION].begins));
 	chosen[BY_KPROBE] = chosen[AT_FUNCTION] && preemptible;
 	return chosen[AT_FUNCTION];
 }
 
 /*
- * Watches tracepoints of system calls, for which every system call of the machine pays. The two kinds miss
- * different calls; before 7.0, that on all system calls misses none.
+ * Watches tracepoints of system calls, for which every system call of the machine pays. The two
+ * kinds miss different calls; before 7.0, that on all system calls misses none.
  */
-static void choose_tracepoints(const struct bpf_object *object, bool preemptible, bool chosen[NR_WAYS])
+static void choose_tracepoints(const struct bpf_object *object, bool preemptible,
+			       bool chosen[NR_WAYS])
 {
 	/* not without CONFIG_FTRACE_SYSCALLS */
 	bool own = bpf_tracepoint_exists(program(object, programs_of[AT_SYSCALL].begins));
@@ -184,7 +189,8 @@ void call_ways_choose(struct bpf_object *object)
 
 /* ---- those that were chosen ---- */
 
-void call_ways_programs(const struct bpf_object *object, struct bpf_program *programs[NR_CALL_PROGRAMS + 1])
+void call_ways_programs(const struct bpf_object *object,
+			struct bpf_program *programs[NR_CALL_PROGRAMS + 1])
 {
 	for (int way = 0; way < NR_WAYS; way++) {
 		programs[way] = program(object, programs_of[way].returns);
@@ -193,7 +199,10 @@ void call_ways_programs(const struct bpf_object *object, struct bpf_program *pro
 	programs[NR_CALL_PROGRAMS] = NULL;
 }
 
-/* A call is missed whole if all programs that watch it have been skipped, which newer kernels count. */
+/*
+ * A call is missed whole if all programs that watch it have been skipped, which newer kernels
+ * count.
+ */
 uint64_t call_ways_not_seen(const struct bpf_object *object)
 {
 	uint64_t least = UINT64_MAX, missed;
@@ -209,6 +218,7 @@ uint64_t call_ways_not_seen(const struct bpf_object *object)
 
 bool call_ways_uncounted(const struct bpf_object *object)
 {
-	return kernel_is_older_than(6, 7) && object_is_loaded(object, programs_of[AT_SYSCALL].begins) &&
+	return kernel_is_older_than(6, 7) &&
+	       object_is_loaded(object, programs_of[AT_SYSCALL].begins) &&
 	       !object_is_loaded(object, programs_of[AT_ALL_SYSCALLS].begins);
 }

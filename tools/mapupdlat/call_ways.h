@@ -13,13 +13,17 @@ struct bpf_program;
 void call_ways_choose(struct bpf_object *object);
 
 /*
- * All programs, then NULL. Programs that see returns come first: if they are attached first, each call that is seen to begin is
- * also seen to return.
+ * All programs, then NULL. Programs that see returns come first: if they are attached first, each
+ * call that is seen to begin is also seen to return.
  */
 #define NR_CALL_PROGRAMS 8
-void call_ways_programs(const struct bpf_object *object, struct bpf_program *programs[NR_CALL_PROGRAMS + 1]);
+void call_ways_programs(const struct bpf_object *object,
+			struct bpf_program *programs[NR_CALL_PROGRAMS + 1]);
 
-/* An upper limit of the calls of which neither entry nor return was seen, because programs were skipped. */
+/*
+ * An upper limit of the calls of which neither entry nor return was seen, because programs were
+ * skipped.
+ */
 uint64_t call_ways_not_seen(const struct bpf_object *object);
 
 /* Does this kernel not count them? Before 6.7, those on a system call's own tracepoints. */

@@ -53,7 +53,8 @@ uint64_t map_calls_creations(void)
 static uint64_t command_by_name(const char *name, size_t length)
 {
 	if (length == 3 && !memcmp(name, "all", 3))
-		return commands_that(TAKES_FD) | commands_that(TAKES_BATCH) | commands_that(RETURNS_FD);
+		return commands_that(TAKES_FD) | commands_that(TAKES_BATCH) |
+		       commands_that(RETURNS_FD);
 	for (size_t i = 0; i < NR_COMMANDS; i++)
 		if (commands[i].name && strlen(commands[i].name) == length &&
 		    !memcmp(commands[i].name, name, length))
@@ -86,7 +87,8 @@ bool map_calls_names_map(const char *text)
 
 	if (!*text || strlen(text) > 15)
 		return false;
-	return strspn(text, "0123456789") < strlen(text) || cli_parse_number(text, 1, UINT32_MAX, &id);
+	return strspn(text, "0123456789") < strlen(text) ||
+	       cli_parse_number(text, 1, UINT32_MAX, &id);
 }
 
 struct type_name {

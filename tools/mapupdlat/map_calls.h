@@ -12,7 +12,10 @@
 
 /* "update,delete-batch" or "all": bit i is command i */
 bool map_calls_parse_cmds(const char *text, uint64_t *cmds);
-/* the commands whose attributes are those of a batch; those that return the map's fd instead of taking one */
+/*
+ * the commands whose attributes are those of a batch; those that return the map's fd instead of
+ * taking one
+ */
 uint64_t map_calls_batches(void);
 uint64_t map_calls_creations(void);
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Times calls of bpf(2) on maps: at the kernel's function for bpf(2) if possible, else by tracepoints of system calls.
- * call_ways.c chooses the programs that are loaded, and says why.
+ * Times calls of bpf(2) on maps: at the kernel's function for bpf(2) if possible, else by
+ * tracepoints of system calls. call_ways.c chooses the programs that are loaded, and says why.
  *
- * The kernel skips each kind of program at different moments. Fentry and fexit programs, and from 7.0 on programs on raw
- * tracepoints, can be preempted, and are then skipped for other threads on that CPU. Kprobes and programs on the tracepoints of
- * single system calls are skipped while their CPU is inside a map operation, even of a thread that was preempted there. So on
- * kernels that preempt, one program of each kind is loaded: the kernel rarely skips both for one event.
+ * The kernel skips each kind of program at different moments. Fentry and fexit programs, and from
+ * 7.0 on programs on raw tracepoints, can be preempted, and are then skipped for other threads on
+ * that CPU. Kprobes and programs on the tracepoints of single system calls are skipped while their
+ * CPU is inside a map operation, even of a thread that was preempted there. So on kernels that
+ * preempt, one program of each kind is loaded: the kernel rarely skips both for one event.
  */
 #include "mapupdlat_abi.h"
 
@@ -19,9 +20,9 @@ enum { SKIPPED_IN_MAPS = CALL_WAY_1, SKIPPED_PREEMPTED = CALL_WAY_2 };
 
 /* ---- what is measured: set before loading ---- */
 
-const volatile __u64 wanted_cmds;	/* bits: enum bpf_cmd */
-const volatile __u64 fd_in_batch;	/* commands whose attributes are those of a batch */
-const volatile __u64 fd_is_result;	/* commands that return the map's fd */
+const volatile __u64 wanted_cmds;  /* bits: enum bpf_cmd */
+const volatile __u64 fd_in_batch;  /* commands whose attributes are those of a batch */
+const volatile __u64 fd_is_result; /* commands that return the map's fd */
 const volatile bool only_map_id, only_map_name, only_map_type;
 const volatile __u32 wanted_map_id, wanted_map_type;
 const volatile char wanted_map_name[16];
@@ -29,8 +30,8 @@ const volatile bool by_type, by_map, by_name, by_process, by_command;
 
 /* ---- the tool itself ---- */
 
-__s32 own_map_fd;	/* the fd of any map of the tool; set before note_self() is run */
-__u64 map_fops;		/* the address of the kernel's bpf_map_fops, by which a map's file is recognised */
+__s32 own_map_fd; /* the fd of any map of the tool; set before note_self() is run */
+__u64 map_fops; /* the address of the kernel's bpf_map_fops, by which a map's file is recognised */
 
 static __always_inline struct file *file_of(struct task_struct *task, __u32 fd)
 {
@@ -58,9 +59,9 @@ int note_self(void *ctx)
 }
 
 /*
- * The raw tracepoints are 32-bit programs' too, whose numbers are others. The tool's own calls go on at once:
- * where programs on raw tracepoints can be preempted, they are at preemption_on(), and hide what others do on
- * that CPU.
+ * The raw tracepoints are 32-bit programs' too, whose numbers are others. The tool's own calls go
+ * on at once: where programs on raw tracepoints can be preempted, they are at preemption_on(), and
+ * hide what others do on that CPU.
  */
 static __always_inline bool is_bpf_call(struct task_struct *task, __u64 nr)
 {
@@ -78,7 +79,8 @@ static __always_inline bool read_fd(const struct pt_regs *regs, __u32 cmd, __u32
 	*fd = 0;
 	if (given >= at + sizeof(*fd))
 		return !bpf_probe_read_user(fd, sizeof(*fd), (void *)CALL_ARGUMENT_2(regs) + at);
-	return given <= at || !bpf_probe_read_user(fd, (given - at) & 3, (void *)CALL_ARGUMENT_2(regs) + at);
+	return given <= at ||
+	       !bpf_probe_read_user(fd, (given - at) & 3, (void *)CALL_ARGUMENT_2(regs) + at);
 }
 
 static __always_inline void no_map(struct map_call_key *key, enum map_call_kind kind)
@@ -106,7 +108,7 @@ static __always_inline void look_at_fd(struct task_struct *task, __u32 fd, struc
 	id = BPF_CORE_READ(map, id);
 	key->kind = CALL_ON_MAP;
 	if (id == key->map_id)
-		return;		/* the same map as in the thread's last call: the rest is right already */
+		return; /* the same map as in the thread's last call: the rest is right already */
 	key->map_id = id;
 	key->map_type = BPF_CORE_READ(map, map_type);
 	bpf_core_read(key->name, sizeof(key->name), &map->name);
@@ -124,11 +126,11 @@ static __always_inline bool same_name(const char *name)
 }
 
 /*
- * Fills in the key, except the process. result: the call's result, which is the fd if it creates a map; -1 at
- * entry
+ * Fills in the key, except the process. result: the call's result, which is the fd if it creates a
+ * map; -1 at entry
  */
-static __always_inline void look_at_call(struct task_struct *task, const struct pt_regs *regs, long result,
-					 struct map_call_key *key)
+static __always_inline void look_at_call(struct task_struct *task, const struct pt_regs *regs,
+					 long result, struct map_call_key *key)
 {
 	__u32 cmd = CALL_ARGUMENT_1(regs), fd = result;
 
@@ -149,8 +151,8 @@ static __always_inline bool wants_map(const struct map_call_key *key)
 }
 
 /*
- * Is the map known at the return only? A new one is, and one whose attributes were not in memory at the
- * entry.
+ * Is the map known at the return only? A new one is, and one whose attributes were not in memory at
+ * the entry.
  */
 static __always_inline bool is_late(const struct map_call_key *key)
 {
@@ -164,7 +166,8 @@ static __always_inline bool wants_cmd(struct task_struct *task, __u32 cmd)
 
 /* ---- entry ---- */
 
-static __always_inline void begins(struct task_struct *task, const struct pt_regs *regs, enum call_way way)
+static __always_inline void begins(struct task_struct *task, const struct pt_regs *regs,
+				   enum call_way way)
 {
 	__u32 cmd = CALL_ARGUMENT_1(regs), pid;
 	struct timed_call *call;
@@ -245,13 +248,14 @@ static __always_inline void call_series(const struct map_call_key *call, struct 
 		key->command = call->command;
 	if (by_process) {
 		key->pid = call->pid;
-		bpf_probe_read_kernel_str(key->comm, sizeof(key->comm), untrusted(task)->group_leader->comm);
+		bpf_probe_read_kernel_str(key->comm, sizeof(key->comm),
+					  untrusted(task)->group_leader->comm);
 	}
 }
 
 /* A return without an entry: counts it if the call is one that is measured. */
-static __always_inline void count_unseen(struct task_struct *task, const struct pt_regs *regs, long result,
-					 enum call_way way)
+static __always_inline void count_unseen(struct task_struct *task, const struct pt_regs *regs,
+					 long result, enum call_way way)
 {
 	__u32 cmd = CALL_ARGUMENT_1(regs), pid = task_user_pid(task);
 	struct map_call_key key = {};
@@ -263,8 +267,8 @@ static __always_inline void count_unseen(struct task_struct *task, const struct 
 		call_unseen(task, way);
 }
 
-static __always_inline void returns(struct task_struct *task, const struct pt_regs *regs, long result,
-				    enum call_way way)
+static __always_inline void returns(struct task_struct *task, const struct pt_regs *regs,
+				    long result, enum call_way way)
 {
 	__u64 now_ns = bpf_ktime_get_ns();
 	struct call_counts *counts = own_counts();

@@ -23,14 +23,15 @@ static const char doc[] =
 	"  mapupdlat --cmd all -- ./program  # all commands on maps of a program\n";
 
 static const struct argp_option option_list[] = {
-	{ "cmd", OPTION_CMD, "CMD[,CMD...]", 0, "default update,update-batch; all: all", OF_MEASURE },
-	{ "map", OPTION_MAP, "ID|NAME", 0, "only the map with this ID, or maps of this name", OF_MEASURE },
+	{ "cmd", OPTION_CMD, "CMD[,CMD...]", 0, "default update,update-batch; all: all",
+	  OF_MEASURE },
+	{ "map", OPTION_MAP, "ID|NAME", 0, "only the map with this ID, or maps of this name",
+	  OF_MEASURE },
 	{ "type", OPTION_TYPE, "TYPE", 0, "only maps of this type", OF_MEASURE },
-	{ "by", OPTION_BY, "WHAT[,WHAT...]", 0,
-	  "name (default), type, map, process, command, all", OF_OUTPUT },
+	{ "by", OPTION_BY, "WHAT[,WHAT...]", 0, "name (default), type, map, process, command, all",
+	  OF_OUTPUT },
 	{ "user-stacks", 'U', NULL, 0, "show user stacks, too", OF_OUTPUT },
-	{ "slow", OPTION_SLOW, "TIME", 0,
-	  "print calls slower than TIME: 5ms, 50 (us)", OF_OUTPUT },
+	{ "slow", OPTION_SLOW, "TIME", 0, "print calls slower than TIME: 5ms, 50 (us)", OF_OUTPUT },
 	{},
 };
 
@@ -39,7 +40,7 @@ struct options {
 	struct stacks_wanted stacks;
 	uint64_t cmds;
 	unsigned int by;
-	const char *map, *type_name, *cmd_names;	/* as they were given; NULL: they were not */
+	const char *map, *type_name, *cmd_names; /* as they were given; NULL: they were not */
 	uint32_t type;
 };
 
@@ -87,7 +88,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_MAP:
 		if (!map_calls_names_map(arg))
 			argp_failure(state, EXIT_USAGE, 0,
-				     "not a map's ID or its name (15 characters at most): '%s'", arg);
+				     "not a map's ID or its name (15 characters at most): '%s'",
+				     arg);
 		o->map = arg;
 		break;
 	case OPTION_TYPE:
@@ -97,8 +99,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPTION_BY:
 		if (!parse_by(arg, &o->by))
-			argp_failure(state, EXIT_USAGE, 0,
-				     "not a list of name, type, map, process and command, or all: '%s'", arg);
+			argp_failure(
+				state, EXIT_USAGE, 0,
+				"not a list of name, type, map, process and command, or all: '%s'",
+				arg);
 		break;
 	case 'U':
 		o->stacks.only_kernel = false;
@@ -148,7 +152,8 @@ static void learn_what_a_map_is(struct mapupdlat_bpf *bpf)
 
 	bpf->bss->own_map_fd = bpf_map__fd(bpf->maps.series);
 	error = bpf_prog_test_run_opts(bpf_program__fd(bpf->progs.note_self), &once);
-	kernel_check(error || bpf->bss->map_fops ? error : -ENOENT, "find the kernel's operations of map files");
+	kernel_check(error || bpf->bss->map_fops ? error : -ENOENT,
+		     "find the kernel's operations of map files");
 }
 
 /* ---- measuring ---- */
@@ -164,7 +169,8 @@ static void report(struct timed_calls *calls, const struct bpf_object *object)
 {
 	const struct call_counts *n = &calls->counts;
 	const struct loss own[] = {
-		{ "lost_returns", n->returns_unseen, "calls lost: the return was not seen", .lost = true },
+		{ "lost_returns", n->returns_unseen, "calls lost: the return was not seen",
+		  .lost = true },
 		{ "not_seen", call_ways_not_seen(object),
 		  "calls that may not have been seen: their CPU was inside a map operation of a preempted thread" },
 		{ NULL, call_ways_uncounted(object) ? n->preempted : 0,
@@ -184,7 +190,9 @@ int main(int argc, char **argv)
 		.stacks = STACKS_WANTED_DEFAULT,
 		.by = BY_NAME | BY_TYPE,
 	};
-	const struct histogram_tool tool = { .errors = true, .title = map_calls_title, .json = map_calls_json };
+	const struct histogram_tool tool = { .errors = true,
+					     .title = map_calls_title,
+					     .json = map_calls_json };
 	struct bpf_program *watching[NR_CALL_PROGRAMS + 1];
 	struct mapupdlat_bpf *bpf;
 	struct timed_calls calls;
@@ -199,7 +207,8 @@ int main(int argc, char **argv)
 	kernel_loaded(bpf->skeleton, mapupdlat_bpf__load(bpf));
 	learn_what_a_map_is(bpf);
 
-	timed_calls_open(&calls, bpf->obj, &o.histograms, &o.stacks, &tool, sizeof(struct map_call_key), &bpf->bss->measuring);
+	timed_calls_open(&calls, bpf->obj, &o.histograms, &o.stacks, &tool,
+			 sizeof(struct map_call_key), &bpf->bss->measuring);
 	call_ways_programs(bpf->obj, watching);
 	kernel_attach_list(&links, "bpf(2)", watching);
 

@@ -10,23 +10,24 @@
 /* what the call's file descriptor refers to */
 enum map_call_kind {
 	CALL_ON_MAP,
-	CALL_BAD_FD,		/* not open */
-	CALL_NOT_A_MAP,		/* a file of another kind */
-	CALL_UNREADABLE,	/* the call's attributes could not be read */
-	CALL_NOT_CREATED,	/* there is no map: it was not created */
+	CALL_BAD_FD,      /* not open */
+	CALL_NOT_A_MAP,   /* a file of another kind */
+	CALL_UNREADABLE,  /* the call's attributes could not be read */
+	CALL_NOT_CREATED, /* there is no map: it was not created */
 	NR_CALL_KINDS
 };
 
 /*
- * A call: which map, by which process. In the key of a series, fields that do not distinguish series are 0.
+ * A call: which map, by which process. In the key of a series, fields that do not distinguish
+ * series are 0.
  */
 struct map_call_key {
 	__u32 kind;
 	__u32 map_id, map_type;
-	__u32 command;		/* enum bpf_cmd + 1 */
+	__u32 command; /* enum bpf_cmd + 1 */
 	__u32 pid;
 	__u32 pad;
-	char name[16];		/* the map's */
+	char name[16]; /* the map's */
 	char comm[16];
 };
 _Static_assert(sizeof(struct map_call_key) == 56, "map_call_key");

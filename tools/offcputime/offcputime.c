@@ -17,8 +17,8 @@ static const char doc[] =
 
 static const struct argp_option option_list[] = {
 	OFF_CPU_OPTION_ROWS,
-	{ "time", OPTION_TIME, "PART", 0,
-	  "which time: all (default), blocked or waiting", OF_MEASURE },
+	{ "time", OPTION_TIME, "PART", 0, "which time: all (default), blocked or waiting",
+	  OF_MEASURE },
 	{},
 };
 

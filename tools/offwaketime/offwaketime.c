@@ -22,7 +22,7 @@ int main(int argc, char **argv)
 	struct offwaketime_bpf *bpf;
 
 	o.part = OFF_CPU_BLOCKED;
-	o.stacks.wanted.others = true;	/* any process may be a waker */
+	o.stacks.wanted.others = true; /* any process may be a waker */
 	stack_options_parse(&o.stacks, &argp, &o, argc, argv);
 
 	bpf = kernel_opened(offwaketime_bpf__open());

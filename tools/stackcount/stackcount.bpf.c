@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Counts the stacks in which an event happens. A run has one kind of events, so only the program for this kind is loaded.
+ * Counts the stacks in which an event happens. A run has one kind of events, so only the program
+ * for this kind is loaded.
  */
 #include "alone.bpf.h"
 #include "events_abi.h"
@@ -79,7 +80,8 @@ SEC("?perf_event")
 int count_perf_event(struct bpf_perf_event_data *ctx)
 {
 	if (count_run() && measuring)
-		count_event(ctx, is_in_kernel(ctx), bpf_get_attach_cookie(ctx) << STACK_EVENT_SHIFT, 0);
+		count_event(ctx, is_in_kernel(ctx), bpf_get_attach_cookie(ctx) << STACK_EVENT_SHIFT,
+			    0);
 	return 0;
 }
 

@@ -19,7 +19,7 @@ enum { OPTION_SUM = 0x1000 };
 struct options {
 	struct stack_options stacks;
 	const char *event, *list;
-	const char *sum;		/* the argument that is summed up; NULL: none */
+	const char *sum; /* the argument that is summed up; NULL: none */
 	uint64_t period;
 };
 
@@ -61,7 +61,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case ARGP_KEY_END:
 		if (!o->event && !o->list)
-			argp_failure(state, EXIT_USAGE, 0, "an event is missing: such as u:libc:malloc; see -l");
+			argp_failure(state, EXIT_USAGE, 0,
+				     "an event is missing: such as u:libc:malloc; see -l");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -104,8 +105,10 @@ static struct event_argument parameter(const char *name)
 {
 	uint64_t number;
 
-	if (strncmp(name, "arg", 3) || strlen(name) != strlen("arg0") || !cli_parse_number(name + 3, 0, NR_PARAMETERS - 1, &number))
-		cli_die(EXIT_USAGE, "the arguments of functions and probes are arg0 to arg%d: '%s'", NR_PARAMETERS - 1, name);
+	if (strncmp(name, "arg", 3) || strlen(name) != strlen("arg0") ||
+	    !cli_parse_number(name + 3, 0, NR_PARAMETERS - 1, &number))
+		cli_die(EXIT_USAGE, "the arguments of functions and probes are arg0 to arg%d: '%s'",
+			NR_PARAMETERS - 1, name);
 	return machine_parameter(number);
 }
 
@@ -119,13 +122,19 @@ static struct event_argument operand(const struct event *probe, const char *name
 		at += at ? strspn(at, " ") : 0;
 	}
 	if (!at || !*at)
-		cli_die(EXIT_USAGE, "'%s' has no %s: its arguments are '%s'", probe->name, name, probe->arguments);
+		cli_die(EXIT_USAGE, "'%s' has no %s: its arguments are '%s'", probe->name, name,
+			probe->arguments);
 	if (operand_parse(at, &argument))
-		cli_die(EXIT_FAILURE, "%s of '%s' is not a number that a register holds or points to: '%s'", name, probe->name, probe->arguments);
+		cli_die(EXIT_FAILURE,
+			"%s of '%s' is not a number that a register holds or points to: '%s'", name,
+			probe->name, probe->arguments);
 	return argument;
 }
 
-/* in its record of a tracepoint, the kernel puts the address of the registers there before it runs the program */
+/*
+ * in its record of a tracepoint, the kernel puts the address of the registers there before it runs
+ * the program
+ */
 #define PERF_OVERWRITES sizeof(uint64_t)
 
 /* *unit: "bytes", or stays */
@@ -135,25 +144,33 @@ static struct event_argument field(const struct event *event, const char *name, 
 	struct tracefs_field field;
 	int error;
 
-	snprintf(tracepoint, sizeof(tracepoint), "%s", event->name + strlen(event_kind_prefixes[EVENT_TRACEPOINT]));
+	snprintf(tracepoint, sizeof(tracepoint), "%s",
+		 event->name + strlen(event_kind_prefixes[EVENT_TRACEPOINT]));
 	colon = strchr(tracepoint, ':');
 	if (colon)
 		*colon = '/';
 	error = tracefs_find_field(tracepoint, name, &field);
 	if (error == -ENOENT)
-		cli_die(EXIT_USAGE, "'%s' has no field '%s': /sys/kernel/tracing/events/%s/format lists its fields", event->name, name, tracepoint);
+		cli_die(EXIT_USAGE,
+			"'%s' has no field '%s': /sys/kernel/tracing/events/%s/format lists its fields",
+			event->name, name, tracepoint);
 	if (error == -EDOM)
 		cli_die(EXIT_USAGE, "the field '%s' of '%s' is not a number", name, event->name);
 	cli_check(error, "read the fields of tracepoints");
 	if (field.offset < PERF_OVERWRITES)
-		cli_die(EXIT_USAGE, "the field '%s' of '%s' cannot be summed up: the kernel hides it from BPF programs", name, event->name);
+		cli_die(EXIT_USAGE,
+			"the field '%s' of '%s' cannot be summed up: the kernel hides it from BPF programs",
+			name, event->name);
 	if (field.is_size)
 		*unit = "bytes";
-	return (struct event_argument){ .at = field.offset, .bytes = field.bytes, .is_signed = field.is_signed };
+	return (struct event_argument){ .at = field.offset,
+					.bytes = field.bytes,
+					.is_signed = field.is_signed };
 }
 
 /* and the argument's unit */
-static struct event_argument argument_of(const struct event *event, const char *name, const char **unit)
+static struct event_argument argument_of(const struct event *event, const char *name,
+					 const char **unit)
 {
 	*unit = name;
 	switch (event->kind) {
@@ -165,7 +182,8 @@ static struct event_argument argument_of(const struct event *event, const char *
 	case EVENT_USDT:
 		return operand(event, name);
 	default:
-		cli_die(EXIT_USAGE, "--sum is for tracepoints, functions and probes: perf's events have no arguments");
+		cli_die(EXIT_USAGE,
+			"--sum is for tracepoints, functions and probes: perf's events have no arguments");
 	}
 }
 
@@ -185,14 +203,14 @@ static const char *find_arguments(struct stackcount_bpf *bpf, const char *name)
 
 static void say_sum(FILE *out, const struct stack_summary *s)
 {
-	fprintf(out, "%s in %.1f s, %s", counted(s->sum.count, s->measure->counted).text, s->seconds,
-		measure_say(s->measure, s->measure->value(&s->sum)).text);
+	fprintf(out, "%s in %.1f s, %s", counted(s->sum.count, s->measure->counted).text,
+		s->seconds, measure_say(s->measure, s->measure->value(&s->sum)).text);
 }
 
 /* ---- the period ---- */
 
-#define HARDWARE_PERIOD 1000000	/* a hardware event may happen a billion times a second */
-#define CLOCK_PERIOD 10000000	/* ns */
+#define HARDWARE_PERIOD 1000000  /* a hardware event may happen a billion times a second */
+#define CLOCK_PERIOD    10000000 /* ns */
 
 static uint64_t period_of(const struct options *o)
 {
@@ -200,7 +218,8 @@ static uint64_t period_of(const struct options *o)
 
 	if (event->kind != EVENT_PERF) {
 		if (o->period)
-			cli_die(EXIT_USAGE, "-c is for perf's events: all others are counted one by one");
+			cli_die(EXIT_USAGE,
+				"-c is for perf's events: all others are counted one by one");
 		return 1;
 	}
 	if (o->period)
@@ -214,7 +233,9 @@ int main(int argc, char **argv)
 {
 	const struct argp argp = { option_list, parse, "EVENT " STACK_ARGS_DOC, doc };
 	struct options o = { .stacks = STACK_OPTIONS_DEFAULT };
-	struct measure counted = { .value = measure_count, .counted = "events", .stack_json = stack_json };
+	struct measure counted = { .value = measure_count,
+				   .counted = "events",
+				   .stack_json = stack_json };
 	const struct task_filter *tasks = &o.stacks.run.tasks;
 	struct stack_session session;
 	struct bpf_program *program;
@@ -241,10 +262,14 @@ int main(int argc, char **argv)
 	program = program_for(bpf, events.events[0].kind);
 	bpf_program__set_autoload(program, true);
 	links_prepare(bpf->obj);
-	o.stacks.wanted.may_be_nmi = events.events[0].kind != EVENT_USER_FUNCTION && events.events[0].kind != EVENT_USDT;
+	o.stacks.wanted.may_be_nmi =
+		events.events[0].kind != EVENT_USER_FUNCTION && events.events[0].kind != EVENT_USDT;
 	stack_session_configure(bpf->obj, &o.stacks.run, &o.stacks.wanted);
 	kernel_loaded(bpf->skeleton, stackcount_bpf__load(bpf));
-	/* first, so that at an exit these programs run before the one that takes the process off the lists */
+	/*
+	 * first, so that at an exit these programs run before the one that takes the process off
+	 * the lists
+	 */
 	if (events.events[0].kind == EVENT_PERF)
 		perf = events_attach_perf(program, &events.events[0], o.period, 0, &tasks->cpus);
 	else
@@ -265,8 +290,11 @@ int main(int argc, char **argv)
 	bpf->bss->measuring = false;
 	losses[0] = kernel_missed(&links);
 	losses[0].count += stack_session_lost(&session, &perf);
-	losses[1] = (struct loss){ "lost_preempting", bpf->bss->lost_preempting,
-				   "events lost: the BPF program of another thread was preempted on their CPU", .lost = true };
+	losses[1] = (struct loss){
+		"lost_preempting", bpf->bss->lost_preempting,
+		"events lost: the BPF program of another thread was preempted on their CPU",
+		.lost = true
+	};
 	links_detach(&links);
 
 	stack_session_report(&session, &o.stacks, &counted, losses, 2);

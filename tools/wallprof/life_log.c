@@ -14,22 +14,23 @@
  * An entry is a sequence of numbers, each in groups of seven bits, lowest first, as in LEB128:
  * kind and flags, what was lost before it, and times as differences.
  */
-#define MAX_ENTRY	80
-#define PART_BYTES	16384
+#define MAX_ENTRY  80
+#define PART_BYTES 16384
 
-enum { FLAG_OPEN = 4, FLAG_LOST = 8, FLAG_CPU = 16 };	/* beside enum log_kind; FLAG_CPU: another than before */
+/* beside enum log_kind; FLAG_CPU: another than before */
+enum { FLAG_OPEN = 4, FLAG_LOST = 8, FLAG_CPU = 16 };
 
 struct part {
-	uint64_t offset;	/* in the spool */
+	uint64_t offset; /* in the spool */
 	uint32_t bytes;
 };
 
 struct life_log {
 	struct spool *spool;
 	uint64_t from_ns, end_ns;
-	uint64_t sampled_ns;	/* the last sample's time */
+	uint64_t sampled_ns; /* the last sample's time */
 	uint32_t last_number, last_cpu;
-	uint8_t *bytes;		/* not written yet */
+	uint8_t *bytes; /* not written yet */
 	size_t used, room;
 	struct part *parts;
 	size_t nr_parts, part_room;
@@ -158,15 +159,18 @@ static uint64_t not_before(uint64_t time, uint64_t earliest)
 	return time < earliest ? earliest : time;
 }
 
-/* the time of what comes next: samples that were taken while the measurement ended are later than its end */
+/*
+ * the time of what comes next: samples that were taken while the measurement ended are later than
+ * its end
+ */
 static uint64_t next_time(const struct life_log *log, uint64_t time)
 {
 	return not_before(time, not_before(log->sampled_ns, log->end_ns));
 }
 
 /*
- * How many periods came since the one that was logged last, up to this one. The list of open periods may be
- * older than what was sent while it was made.
+ * How many periods came since the one that was logged last, up to this one. The list of open
+ * periods may be older than what was sent while it was made.
  */
 static uint32_t count_up_to(struct life_log *log, uint32_t number)
 {
@@ -181,13 +185,16 @@ static uint32_t count_up_to(struct life_log *log, uint32_t number)
 uint32_t life_log_period(struct life_log *log, const struct logged_period *p)
 {
 	/* an open one has the number of the last that has ended */
-	uint32_t count = count_up_to(log, p->number), nr_lost = p->open || !count ? count : count - 1;
+	uint32_t count = count_up_to(log, p->number),
+		 nr_lost = p->open || !count ? count : count - 1;
 	uint64_t left_ns = next_time(log, p->left_ns), woken_ns = not_before(p->woken_ns, left_ns),
 		 ran_ns = not_before(p->ran_ns, woken_ns);
 
 	if (!make_room(log))
 		return nr_lost;
-	put_kind(log, LOG_PERIOD | (p->open ? FLAG_OPEN : 0) | (p->cpu != log->last_cpu ? FLAG_CPU : 0), nr_lost);
+	put_kind(log,
+		 LOG_PERIOD | (p->open ? FLAG_OPEN : 0) | (p->cpu != log->last_cpu ? FLAG_CPU : 0),
+		 nr_lost);
 	if (p->cpu != log->last_cpu)
 		put(log, p->cpu);
 	log->last_cpu = p->cpu;
@@ -326,7 +333,8 @@ static int read_part(struct reader *r, const uint8_t *bytes, size_t nr,
 	return error;
 }
 
-int life_log_read(const struct life_log *log, int (*see)(void *arg, const struct log_entry *entry), void *arg)
+int life_log_read(const struct life_log *log, int (*see)(void *arg, const struct log_entry *entry),
+		  void *arg)
 {
 	struct reader reader = { .end_ns = log->from_ns };
 	uint8_t *bytes = malloc(PART_BYTES);
@@ -335,7 +343,8 @@ int life_log_read(const struct life_log *log, int (*see)(void *arg, const struct
 	for (size_t i = 0; i < log->nr_parts && !error; i++) {
 		const struct part *part = &log->parts[i];
 
-		if (pread(fileno(log->spool->file), bytes, part->bytes, part->offset) != part->bytes)
+		if (pread(fileno(log->spool->file), bytes, part->bytes, part->offset) !=
+		    part->bytes)
 			error = -EIO;
 		else
 			error = read_part(&reader, bytes, part->bytes, see, arg);

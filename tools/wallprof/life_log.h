@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The log of a life: its periods and samples in order of time, in a few bytes each. Full parts of all logs
- * are written to one spool file, without a name, in $TMPDIR or /tmp.
+ * The log of a life: its periods and samples in order of time, in a few bytes each. Full parts of
+ * all logs are written to one spool file, without a name, in $TMPDIR or /tmp.
  */
 #ifndef EHPERF_WALLPROF_LIFE_LOG_H
 #define EHPERF_WALLPROF_LIFE_LOG_H
@@ -17,11 +17,11 @@ void spool_free(struct spool *spool);
 int spool_error(const struct spool *spool);
 
 struct logged_period {
-	uint32_t number;	/* from 1 on, by thread (wallprof_abi.h) */
+	uint32_t number; /* from 1 on, by thread (wallprof_abi.h) */
 	uint32_t cpu, key, waker;
 	bool open;
 	uint64_t left_ns, woken_ns, ran_ns;
-	int64_t taken_ns;	/* of the run before it, as in struct life_period */
+	int64_t taken_ns; /* of the run before it, as in struct life_period */
 };
 
 struct life_log;
@@ -32,8 +32,8 @@ void life_log_free(struct life_log *log);
 /* Sets the beginning, while nothing is logged. */
 void life_log_begin(struct life_log *log, uint64_t from_ns);
 /*
- * Each logs what comes next: how many periods were lost before it. Times do not go back, samples' neither: they are
- * corrected.
+ * Each logs what comes next: how many periods were lost before it. Times do not go back, samples'
+ * neither: they are corrected.
  */
 uint32_t life_log_period(struct life_log *log, const struct logged_period *period);
 void life_log_sample(struct life_log *log, uint64_t time_ns, uint32_t key);
@@ -52,9 +52,9 @@ uint64_t life_log_sampled(const struct life_log *log);
 enum log_kind { LOG_PERIOD, LOG_SAMPLE, LOG_END };
 struct log_entry {
 	enum log_kind kind;
-	uint32_t nr_lost;		/* periods before this one, or before the end */
-	struct logged_period period;	/* LOG_PERIOD; without the number. LOG_END: taken_ns alone */
-	uint64_t time_ns;		/* others */
+	uint32_t nr_lost;            /* periods before this one, or before the end */
+	struct logged_period period; /* LOG_PERIOD; without the number. LOG_END: taken_ns alone */
+	uint64_t time_ns;            /* others */
 	uint32_t key;
 };
 

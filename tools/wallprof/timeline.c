@@ -15,12 +15,12 @@
 /* a thread that has not ended */
 struct alive {
 	uint32_t tid;
-	size_t life;		/* its index */
-	uint64_t exits_ns;	/* when it was seen on its way out, 0: it was not; */
-	uint32_t exits_number;	/* so many periods had ended by then */
-	uint64_t summed_ns;	/* what it did off the CPU before is in the times of keys */
-	uint64_t told_ns;	/* what it did before is told to the lanes */
-	uint64_t ran_ns;	/* its last run began then */
+	size_t life;           /* its index */
+	uint64_t exits_ns;     /* when it was seen on its way out, 0: it was not; */
+	uint32_t exits_number; /* so many periods had ended by then */
+	uint64_t summed_ns;    /* what it did off the CPU before is in the times of keys */
+	uint64_t told_ns;      /* what it did before is told to the lanes */
+	uint64_t ran_ns;       /* its last run began then */
 	UT_hash_handle hh;
 };
 
@@ -29,12 +29,15 @@ struct timeline {
 	struct life *lives;
 	size_t nr_lives, room;
 	struct alive *alive;
-	/* our own number of each of the records' keys, 0: it was not named yet; and theirs by ours, less 1 */
+	/*
+	 * our own number of each of the records' keys, 0: it was not named yet; and theirs by ours,
+	 * less 1
+	 */
 	uint32_t *numbers, *keys;
 	size_t nr_numbers, number_room, nr_keys, key_room;
-	struct key_times *times;	/* of each of our numbers, less 1 */
+	struct key_times *times; /* of each of our numbers, less 1 */
 	size_t times_room;
-	struct lanes *lanes;	/* NULL: none */
+	struct lanes *lanes; /* NULL: none */
 };
 
 int timeline_new(struct timeline **timeline)
@@ -88,8 +91,12 @@ static int tell(struct timeline *t, struct alive *alive, enum lane_state state, 
 	return lanes_add(t->lanes, &thread, state, from_ns, to_ns);
 }
 
-/* The run ended by to_ns. What the hypervisor and interrupts took of it is told first, as waiting: see timeline_visit.c. */
-static int tell_run(struct timeline *t, struct alive *alive, uint64_t to_ns, int64_t taken_ns, uint32_t nr_lost)
+/*
+ * The run ended by to_ns. What the hypervisor and interrupts took of it is told first, as waiting:
+ * see timeline_visit.c.
+ */
+static int tell_run(struct timeline *t, struct alive *alive, uint64_t to_ns, int64_t taken_ns,
+		    uint32_t nr_lost)
 {
 	uint64_t run_ns = alive->ran_ns + (taken_ns > 0 ? taken_ns : 0);
 	int error;
@@ -146,7 +153,10 @@ static int number_of(struct timeline *t, uint32_t key, uint32_t *number)
 	return 0;
 }
 
-/* The thread is not alive any more. If its end was not received, what is known of it last is its end. */
+/*
+ * The thread is not alive any more. If its end was not received, what is known of it last is its
+ * end.
+ */
 static void end_alive(struct timeline *t, struct alive *alive, bool ended)
 {
 	struct life *life = &t->lives[alive->life];
@@ -202,7 +212,10 @@ static struct life *find_life(struct timeline *t, uint32_t tid)
 	return alive ? &t->lives[alive->life] : NULL;
 }
 
-/* the life that a record of a moment belongs to; one that begins then if its beginning was not received */
+/*
+ * the life that a record of a moment belongs to; one that begins then if its beginning was not
+ * received
+ */
 static struct life *life_of(struct timeline *t, uint32_t tid, uint64_t time_ns)
 {
 	struct life *life = find_life(t, tid);
@@ -214,7 +227,8 @@ static int take_name(struct timeline *t, const struct life_name *name)
 {
 	struct life *life = find_life(t, name->of.tid);
 	bool untouched = life && !life->nr_periods && !life->nr_samples;
-	bool late = life && name->time_ns <= life->from_ns;	/* an interrupt came first, and took a sample */
+	/* an interrupt came first, and took a sample */
+	bool late = life && name->time_ns <= life->from_ns;
 
 	/* one that both the iterator and its first wake-up have told of */
 	if (life && untouched && name->of.kind == LIFE_BEGINS) {
@@ -232,10 +246,12 @@ static int take_name(struct timeline *t, const struct life_name *name)
 }
 
 /* Adds to the times of the key what is not in them yet. */
-static void sum_up(struct timeline *t, struct alive *alive, const struct life_period *p, uint32_t number)
+static void sum_up(struct timeline *t, struct alive *alive, const struct life_period *p,
+		   uint32_t number)
 {
 	struct key_times *times = number ? &t->times[number - 1] : NULL;
-	uint64_t blocked_from_ns = max_of(p->left_ns, alive->summed_ns), waiting_from_ns = max_of(p->woken_ns, alive->summed_ns);
+	uint64_t blocked_from_ns = max_of(p->left_ns, alive->summed_ns),
+		 waiting_from_ns = max_of(p->woken_ns, alive->summed_ns);
 
 	if (times && p->woken_ns > blocked_from_ns)
 		times->blocked_ns += p->woken_ns - blocked_from_ns;
@@ -259,7 +275,7 @@ int timeline_take_open(struct timeline *t, const struct life_period *p, bool dra
 		return 0;
 	sum_up(t, alive, p, number);
 	if (nr_missing < 0)
-		return 0;	/* it has ended meanwhile, which was told */
+		return 0; /* it has ended meanwhile, which was told */
 	return tell_run(t, alive, p->left_ns, p->taken_ns, nr_missing) ?: tell_period(t, alive, p);
 }
 
@@ -269,14 +285,19 @@ static int take_period(struct timeline *t, const struct life_period *p)
 	struct alive *alive = find_alive(t, p->of.tid);
 	uint32_t nr_lost;
 	struct logged_period logged = {
-		.number = p->of.number, .open = p->of.kind == LIFE_OPEN, .cpu = p->of.cpu,
-		.left_ns = p->left_ns, .woken_ns = p->woken_ns, .ran_ns = p->ran_ns, .taken_ns = p->taken_ns,
+		.number = p->of.number,
+		.open = p->of.kind == LIFE_OPEN,
+		.cpu = p->of.cpu,
+		.left_ns = p->left_ns,
+		.woken_ns = p->woken_ns,
+		.ran_ns = p->ran_ns,
+		.taken_ns = p->taken_ns,
 	};
 
 	if (!life || number_of(t, p->key, &logged.key) || number_of(t, p->waker, &logged.waker))
 		return -ENOMEM;
 	if (!life->nr_periods && !life->nr_samples && p->left_ns < life->from_ns) {
-		life->from_ns = p->left_ns;	/* it had left before the iterator came to it */
+		life->from_ns = p->left_ns; /* it had left before the iterator came to it */
 		life_log_begin(life->log, p->left_ns);
 	}
 	sum_up(t, alive, p, logged.key);
@@ -362,7 +383,8 @@ int timeline_take(void *arg, const void *record, size_t bytes)
 	case LIFE_OPEN:
 		return bytes < sizeof(struct life_period) ? -EBADMSG : take_period(t, record);
 	case LIFE_SHORT:
-		return bytes < sizeof(struct life_short_period) ? -EBADMSG : take_short_period(t, record);
+		return bytes < sizeof(struct life_short_period) ? -EBADMSG
+								: take_short_period(t, record);
 	case LIFE_SAMPLE:
 		return bytes < sizeof(struct life_sample) ? -EBADMSG : take_sample(t, record);
 	case LIFE_EXITS:
@@ -406,7 +428,8 @@ static int count_interval(void *arg, const struct life *life, const struct inter
 	struct kept *kept = arg;
 
 	(void)life;
-	kept->nr_periods += interval->state == WALL_BLOCKED || (interval->state == WALL_WAITING && kept->last != WALL_BLOCKED);
+	kept->nr_periods += interval->state == WALL_BLOCKED ||
+			    (interval->state == WALL_WAITING && kept->last != WALL_BLOCKED);
 	kept->nr_lost += interval->nr_lost;
 	kept->last = interval->state;
 	return 0;
@@ -426,7 +449,9 @@ static int count_sample(void *arg, const struct life *life, uint64_t time_ns, ui
 static int cut_life(struct life *life, uint64_t from_ns, uint64_t to_ns)
 {
 	struct kept kept = { .last = WALL_RUNNING };
-	const struct timeline_visitor visitor = { .interval = count_interval, .sample = count_sample, .arg = &kept };
+	const struct timeline_visitor visitor = { .interval = count_interval,
+						  .sample = count_sample,
+						  .arg = &kept };
 	int error;
 
 	life->from_ns = max_of(life->from_ns, from_ns);

@@ -7,12 +7,12 @@
 struct visit {
 	const struct timeline_visitor *visitor;
 	const struct life *life;
-	uint64_t from_ns, to_ns;	/* of the life */
-	uint64_t at_ns;			/* the intervals reach up to here */
+	uint64_t from_ns, to_ns; /* of the life */
+	uint64_t at_ns;          /* the intervals reach up to here */
 	/* the last period: the run that follows it says when that began */
 	struct logged_period period;
 	bool has_period;
-	uint32_t cpu;			/* of the run that follows */
+	uint32_t cpu; /* of the run that follows */
 };
 
 static int put(struct visit *v, struct interval interval, enum wall_state state, uint64_t to_ns)
@@ -36,7 +36,9 @@ static int put(struct visit *v, struct interval interval, enum wall_state state,
 static int put_period(struct visit *v, uint64_t run_ns)
 {
 	const struct logged_period *p = &v->period;
-	struct interval interval = { .key = p->key, .waker = p->waker, .open = p->open, .cpu = p->open ? 0 : p->cpu };
+	struct interval interval = {
+		.key = p->key, .waker = p->waker, .open = p->open, .cpu = p->open ? 0 : p->cpu
+	};
 	int error;
 
 	if (!v->has_period)
@@ -48,17 +50,18 @@ static int put_period(struct visit *v, uint64_t run_ns)
 }
 
 /*
- * A run takes as long as the scheduler has counted: it ends where the thread left the CPU, and has begun so
- * long before. What the hypervisor and interrupts took of it lies before it, as waiting for a CPU; what the
- * scheduler counted before the switch is cut off the period before.
+ * A run takes as long as the scheduler has counted: it ends where the thread left the CPU, and has
+ * begun so long before. What the hypervisor and interrupts took of it lies before it, as waiting
+ * for a CPU; what the scheduler counted before the switch is cut off the period before.
  */
 static int put_run(struct visit *v, uint64_t to_ns, int64_t taken_ns, uint32_t nr_lost)
 {
-	uint64_t begun_ns = v->has_period ? v->period.ran_ns : v->at_ns, run_ns = begun_ns + taken_ns;
+	uint64_t begun_ns = v->has_period ? v->period.ran_ns : v->at_ns,
+		 run_ns = begun_ns + taken_ns;
 	int error;
 
 	if (nr_lost)
-		run_ns = begun_ns;	/* it is the last run that taken_ns is of */
+		run_ns = begun_ns; /* it is the last run that taken_ns is of */
 	else if (taken_ns < 0 && (begun_ns - v->at_ns < (uint64_t)-taken_ns))
 		run_ns = v->at_ns;
 	else if (run_ns > to_ns)
@@ -66,8 +69,8 @@ static int put_run(struct visit *v, uint64_t to_ns, int64_t taken_ns, uint32_t n
 	error = put_period(v, run_ns);
 	if (error)
 		return error;
-	return nr_lost ? put(v, (struct interval){ .nr_lost = nr_lost }, WALL_LOST, to_ns) :
-			 put(v, (struct interval){ .cpu = v->cpu }, WALL_RUNNING, to_ns);
+	return nr_lost ? put(v, (struct interval){ .nr_lost = nr_lost }, WALL_LOST, to_ns)
+		       : put(v, (struct interval){ .cpu = v->cpu }, WALL_RUNNING, to_ns);
 }
 
 static int visit_entry(void *arg, const struct log_entry *entry)
@@ -76,8 +79,11 @@ static int visit_entry(void *arg, const struct log_entry *entry)
 	int error;
 
 	if (entry->kind == LOG_SAMPLE)
-		return v->visitor->sample && entry->time_ns >= v->from_ns && entry->time_ns <= v->to_ns ?
-			       v->visitor->sample(v->visitor->arg, v->life, entry->time_ns, entry->key) : 0;
+		return v->visitor->sample && entry->time_ns >= v->from_ns &&
+				       entry->time_ns <= v->to_ns
+			       ? v->visitor->sample(v->visitor->arg, v->life, entry->time_ns,
+						    entry->key)
+			       : 0;
 	if (entry->kind == LOG_END)
 		return put_run(v, entry->time_ns, entry->period.taken_ns, entry->nr_lost);
 	error = put_run(v, entry->period.left_ns, entry->period.taken_ns, entry->nr_lost);
@@ -89,7 +95,9 @@ static int visit_entry(void *arg, const struct log_entry *entry)
 
 int timeline_visit(const struct life *life, const struct timeline_visitor *visitor)
 {
-	struct visit visit = { .visitor = visitor, .life = life, .to_ns = UINT64_MAX, .cpu = NO_CPU };
+	struct visit visit = {
+		.visitor = visitor, .life = life, .to_ns = UINT64_MAX, .cpu = NO_CPU
+	};
 	int error;
 
 	if (life->recording)

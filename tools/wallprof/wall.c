@@ -13,7 +13,8 @@
 const struct wall_format wall_formats[NR_WALL_FORMATS] = {
 	{ ".html", wall_html, .record_bytes = 16, .frame_bytes = 8 },
 	{ ".svg", wall_svg },
-	{ ".json", wall_speedscope, .record_bytes = 60, .frame_bytes = 6, .stack_each_record = true },
+	{ ".json", wall_speedscope, .record_bytes = 60, .frame_bytes = 6,
+	  .stack_each_record = true },
 	{ ".pftrace", wall_perfetto, .record_bytes = 60, .frame_bytes = 8 },
 };
 
@@ -61,7 +62,8 @@ char *wall_thread_name(const char *comm, uint32_t pid, uint32_t tid)
 
 static int by_thread(const void *left, const void *right)
 {
-	return stack_entry_by_thread(*(const struct stack_entry *const *)left, *(const struct stack_entry *const *)right);
+	return stack_entry_by_thread(*(const struct stack_entry *const *)left,
+				     *(const struct stack_entry *const *)right);
 }
 
 int wall_find_idle_lives(struct wall *w)
@@ -79,7 +81,9 @@ int wall_find_idle_lives(struct wall *w)
 			idle[nr++] = w->keys[i];
 	qsort(idle, nr, sizeof(*idle), by_thread);
 	for (size_t i = 0; i < w->nr_lives; i++) {
-		const struct stack_entry thread = { .key.pid = w->lives[i].pid, .key.tid = w->lives[i].tid }, *wanted = &thread;
+		const struct stack_entry thread = { .key.pid = w->lives[i].pid,
+						    .key.tid = w->lives[i].tid },
+					 *wanted = &thread;
 
 		w->idle[i] = bsearch(&wanted, idle, nr, sizeof(*idle), by_thread);
 	}
@@ -115,9 +119,9 @@ void wall_summary(FILE *out, const struct wall *w)
 		periods += w->lives[i].nr_periods;
 		samples += w->lives[i].nr_samples;
 	}
-	fprintf(out,
-		"%s: %s, %s off the CPU and %s on it in %.1f s", program_invocation_short_name,
-		counted(w->nr_lives, "threads").text, counted(periods, "periods").text, counted(samples, "samples").text, (w->to_ns - w->from_ns) / 1e9);
+	fprintf(out, "%s: %s, %s off the CPU and %s on it in %.1f s", program_invocation_short_name,
+		counted(w->nr_lives, "threads").text, counted(periods, "periods").text,
+		counted(samples, "samples").text, (w->to_ns - w->from_ns) / 1e9);
 	stack_summary_say_complete(out, &w->ends);
 	fprintf(out, ", %" PRIu64 " lost", losses_total(w->losses, w->nr_losses) - of_machine);
 	if (of_machine)
@@ -125,5 +129,6 @@ void wall_summary(FILE *out, const struct wall *w)
 	putc('\n', out);
 	idle_print(out, program_invocation_short_name, w->idle_threads, w->idle_ns);
 	stack_summary_print_ends(out, &w->ends);
-	losses_print(out, program_invocation_short_name, w->losses, w->nr_losses, periods + samples);
+	losses_print(out, program_invocation_short_name, w->losses, w->nr_losses,
+		     periods + samples);
 }

@@ -19,23 +19,31 @@ struct wall {
 	/* by the keys' numbers, less 1; NULL: the key was lost */
 	const struct stack_entry **keys;
 	size_t nr_keys;
-	/* report/idle.h: keys of idle threads' waits have `idle` set; and which of the lives are idle */
+	/*
+	 * report/idle.h: keys of idle threads' waits have `idle` set; and which of the lives are
+	 * idle
+	 */
 	size_t idle_threads;
 	uint64_t idle_ns;
 	bool *idle;
-	struct wall_limits *limits;	/* of a report; NULL: none */
-	uint32_t *ids;			/* wall_limit_stacks(): by the keys' numbers, less 1; 0: no room for its frames. NULL: the numbers */
+	struct wall_limits *limits; /* of a report; NULL: none */
+	/*
+	 * wall_limit_stacks(): by the keys' numbers, less 1; 0: no room for its frames. NULL: the
+	 * numbers
+	 */
+	uint32_t *ids;
 	uint64_t stacks_left_out;
-	struct stack_summary ends;	/* its .ended and .ended_value only, idle waits included; a recording has none */
-	uint64_t from_ns, to_ns;	/* of all lives */
-	uint64_t started_ns;		/* CLOCK_REALTIME at from_ns */
-	uint64_t boot_ns;		/* CLOCK_BOOTTIME less CLOCK_MONOTONIC */
-	uint64_t period_ns;		/* a sample each */
+	/* its .ended and .ended_value only, idle waits included; a recording has none */
+	struct stack_summary ends;
+	uint64_t from_ns, to_ns; /* of all lives */
+	uint64_t started_ns;     /* CLOCK_REALTIME at from_ns */
+	uint64_t boot_ns;        /* CLOCK_BOOTTIME less CLOCK_MONOTONIC */
+	uint64_t period_ns;      /* a sample each */
 	struct stack_writer writer;
-	const char *command;		/* the title of pages */
+	const char *command; /* the title of pages */
 	const struct loss *losses;
 	size_t nr_losses;
-	const char *said;		/* what wall_summary() said, of a recording; NULL: what it says */
+	const char *said; /* what wall_summary() said, of a recording; NULL: what it says */
 };
 
 static inline const struct stack_entry *wall_key(const struct wall *wall, uint32_t number)
@@ -47,19 +55,24 @@ static inline const struct stack_entry *wall_key(const struct wall *wall, uint32
 void wall_find_range(struct wall *wall);
 
 struct wall_limits {
-	uint64_t left_out;	/* periods, runs and samples that were visited so far, and had no room */
-	uint64_t shown[];	/* how many of them each life has room for */
+	uint64_t left_out; /* periods, runs and samples that were visited so far, and had no room */
+	uint64_t shown[];  /* how many of them each life has room for */
 };
 
 /*
- * Shares a report's room for records among the lives, or for the frames of keys among the keys, which get IDs: until
- * wall_unlimit(). each_record: a stack takes room with each of its key's records. 0 or -ENOMEM
+ * Shares a report's room for records among the lives, or for the frames of keys among the keys,
+ * which get IDs: until wall_unlimit(). each_record: a stack takes room with each of its key's
+ * records. 0 or -ENOMEM
  */
 int wall_limit(struct wall *wall, uint64_t max_records);
 int wall_limit_stacks(struct wall *wall, uint64_t max_lines, bool each_record);
 void wall_unlimit(struct wall *wall);
-/* timeline_visit() for a report: what there is no room for is one lost interval. The visitor has both functions. */
-int wall_visit(const struct wall *wall, const struct life *life, const struct timeline_visitor *visitor);
+/*
+ * timeline_visit() for a report: what there is no room for is one lost interval. The visitor has
+ * both functions.
+ */
+int wall_visit(const struct wall *wall, const struct life *life,
+	       const struct timeline_visitor *visitor);
 
 /* the name of what a thread does: "running", "waiting", "blocked", "lost" */
 const char *wall_state_name(enum wall_state state);
@@ -83,9 +96,12 @@ int wall_perfetto(const struct wall *wall);
 extern const struct wall_format {
 	const char *ending;
 	int (*print)(const struct wall *wall);
-	/* what it takes in a file, about: a period or sample, and a frame of a key's stack. 0: it has sums */
+	/*
+	 * what it takes in a file, about: a period or sample, and a frame of a key's stack. 0: it
+	 * has sums
+	 */
 	unsigned record_bytes, frame_bytes;
-	bool stack_each_record;	/* a key's stack is written with each of its records, not once */
+	bool stack_each_record; /* a key's stack is written with each of its records, not once */
 } wall_formats[NR_WALL_FORMATS];
 
 /* Fills in `idle` from the keys; to be freed. 0 or -ENOMEM */

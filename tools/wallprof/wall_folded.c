@@ -37,7 +37,8 @@ static int add_key(struct merged_texts *lines, const struct wall *w, const struc
 }
 
 /* what a life has beside the time of keys */
-static int add_rest(struct merged_texts *lines, const struct life *life, const char *what, uint64_t ns)
+static int add_rest(struct merged_texts *lines, const struct life *life, const char *what,
+		    uint64_t ns)
 {
 	char *text = NULL;
 	size_t size;

@@ -27,7 +27,7 @@
 struct packer {
 	uint8_t *bytes;
 	size_t used, room;
-	uint64_t sampled_ns;		/* the last sample of this life */
+	uint64_t sampled_ns; /* the last sample of this life */
 	size_t nr_intervals, nr_samples;
 };
 
@@ -77,10 +77,12 @@ static int pack_sample(void *arg, const struct life *life, uint64_t time_ns, uin
 
 static void put_base64(FILE *out, const uint8_t *bytes, size_t nr)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 	for (size_t i = 0; i < nr; i += 3) {
-		uint32_t word = bytes[i] << 16 | (i + 1 < nr ? bytes[i + 1] << 8 : 0) | (i + 2 < nr ? bytes[i + 2] : 0);
+		uint32_t word = bytes[i] << 16 | (i + 1 < nr ? bytes[i + 1] << 8 : 0) |
+				(i + 2 < nr ? bytes[i + 2] : 0);
 
 		putc(digits[word >> 18], out);
 		putc(digits[word >> 12 & 63], out);
@@ -110,7 +112,8 @@ static struct json_object *json_lives(const struct wall *w, struct packer *p, in
 
 	for (size_t i = 0; i < w->nr_lives && !*error; i++) {
 		const struct life *life = &w->lives[i];
-		const struct process_note *note = process_notes_find(w->writer.processes, life->pid);
+		const struct process_note *note =
+			process_notes_find(w->writer.processes, life->pid);
 		struct json_object *one = json_object_new_array();
 
 		p->nr_intervals = p->nr_samples = 0;
@@ -142,7 +145,8 @@ static struct json_object *json_numbers(const struct wall_stack *stack)
 		fprintf(out, "%c%u", i ? ',' : '[', stack->numbers[i]);
 	putc(']', out);
 	if (!fclose(out) && text)
-		json_object_set_serializer(numbers, json_object_userdata_to_json_string, text, json_object_free_userdata);
+		json_object_set_serializer(numbers, json_object_userdata_to_json_string, text,
+					   json_object_free_userdata);
 	return numbers;
 }
 
@@ -225,10 +229,11 @@ static void put_head(const struct wall *w)
 	FILE *memory = open_memstream(&notes, &bytes);
 
 	fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>", out);
+	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>",
+	      out);
 	page_put_xml(out, w->command);
-	fprintf(out, "</title>\n<style>\n%s%s%s</style></head>\n<body>\n<header><h1>", page_flame_css,
-		page_controls_css, page_timeline_css);
+	fprintf(out, "</title>\n<style>\n%s%s%s</style></head>\n<body>\n<header><h1>",
+		page_flame_css, page_controls_css, page_timeline_css);
 	page_put_xml(out, w->command);
 	fputs("</h1></header>\n<pre class=\"notes\">", out);
 	if (memory) {
@@ -264,7 +269,8 @@ static void put_body(FILE *out)
 	      "<button id=\"turn\" aria-pressed=\"false\" title=\"merged by what the stacks end with (u)\">Bottom-up</button></h2>"
 	      "<div id=\"frame\" class=\"notes\" style=\"min-height:1.3em\"></div><svg id=\"flame\" width=\"100%\"></svg></div>\n"
 	      "<div class=\"part\"><h2>Functions: calls are estimated from the order of stacks on the timeline</h2>"
-	      "<table id=\"functions\"></table></div>\n", out);
+	      "<table id=\"functions\"></table></div>\n",
+	      out);
 }
 
 int wall_html(const struct wall *w)

@@ -138,7 +138,8 @@ static void put_summary(const struct wall *w, bool ended_early)
 	json_add_name(summary, "tool", program_invocation_short_name);
 	json_object_object_add(summary, "began", json_time(w->started_ns));
 	put_number(summary, "boot_ns", w->boot_ns);
-	json_object_object_add(summary, "seconds", json_object_new_double((w->to_ns - w->from_ns) / 1e9));
+	json_object_object_add(summary, "seconds",
+			       json_object_new_double((w->to_ns - w->from_ns) / 1e9));
 	put_number(summary, "threads", w->nr_lives);
 	put_number(summary, "periods", periods);
 	put_number(summary, "samples", samples);

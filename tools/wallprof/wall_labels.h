@@ -13,7 +13,8 @@ struct wall_stack {
 
 struct wall_labels {
 	struct labels *labels;
-	struct wall_stack *stacks;	/* by the keys' numbers; of number 0, and of lost keys, nothing */
+	/* by the keys' numbers; of number 0, and of lost keys, nothing */
+	struct wall_stack *stacks;
 	size_t nr;
 };
 

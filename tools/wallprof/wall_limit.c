@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A report has room for a limited number of records (periods, runs and samples), and of frames of keys' stacks. Users and their
- * processes share it (report/shares.h), and a process's threads have equal shares of the process's. Once a thread's share is
- * used, the rest of its life is one interval, in which all periods are lost.
+ * A report has room for a limited number of records (periods, runs and samples), and of frames of
+ * keys' stacks. Users and their processes share it (report/shares.h), and a process's threads have
+ * equal shares of the process's. Once a thread's share is used, the rest of its life is one
+ * interval, in which all periods are lost.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +21,8 @@ static uint64_t records_of(const struct life *life)
 }
 
 /* Gives nr lives equal shares of the room; sizes has room for as many. */
-static void share_among(uint64_t *shown, uint64_t *sizes, const struct life *lives, size_t nr, uint64_t room)
+static void share_among(uint64_t *shown, uint64_t *sizes, const struct life *lives, size_t nr,
+			uint64_t room)
 {
 	uint64_t share;
 
@@ -52,7 +54,9 @@ int wall_limit(struct wall *w, uint64_t max_records)
 	error = claims && sizes && w->limits ? 0 : -ENOMEM;
 	for (size_t i = 0, threads; i < w->nr_lives && !error; i += threads, nr++) {
 		threads = of_one_process(&w->lives[i], w->nr_lives - i);
-		claims[nr] = (struct claim){ .uid = w->lives[i].uid, .pid = w->lives[i].pid, .first = i };
+		claims[nr] = (struct claim){ .uid = w->lives[i].uid,
+					     .pid = w->lives[i].pid,
+					     .first = i };
 		for (size_t t = 0; t < threads; t++)
 			claims[nr].wanted += records_of(&w->lives[i + t]);
 	}
@@ -61,7 +65,8 @@ int wall_limit(struct wall *w, uint64_t max_records)
 	for (size_t c = 0; c < nr && !error; c++) {
 		size_t i = claims[c].first;
 
-		share_among(&w->limits->shown[i], sizes, &w->lives[i], of_one_process(&w->lives[i], w->nr_lives - i), claims[c].share);
+		share_among(&w->limits->shown[i], sizes, &w->lives[i],
+			    of_one_process(&w->lives[i], w->nr_lives - i), claims[c].share);
 	}
 	free(claims);
 	free(sizes);
@@ -85,7 +90,8 @@ static int by_process(const void *left, const void *right)
 
 static bool is_of_another(const struct numbered *keys, size_t i)
 {
-	return !i || keys[i].key->key.pid != keys[i - 1].key->key.pid || keys[i].key->key.uid != keys[i - 1].key->key.uid;
+	return !i || keys[i].key->key.pid != keys[i - 1].key->key.pid ||
+	       keys[i].key->key.uid != keys[i - 1].key->key.uid;
 }
 
 /* the lines that the key's stack takes in the report */
@@ -115,7 +121,8 @@ int wall_limit_stacks(struct wall *w, uint64_t max_lines, bool each_record)
 		qsort(keys, nr, sizeof(*keys), by_process);
 	for (size_t i = 0; i < nr; i++) {
 		if (is_of_another(keys, i))
-			claims[nr_claims++] = (struct claim){ .uid = keys[i].key->key.uid, .pid = keys[i].key->key.pid };
+			claims[nr_claims++] = (struct claim){ .uid = keys[i].key->key.uid,
+							      .pid = keys[i].key->key.pid };
 		claims[nr_claims - 1].wanted += lines_of(&keys[i], &sums);
 	}
 	if (!error)
@@ -150,8 +157,8 @@ void wall_unlimit(struct wall *w)
 struct cut {
 	const struct timeline_visitor *visitor;
 	uint64_t left, left_out;
-	enum wall_state before;		/* the state of the last interval */
-	struct interval rest;		/* .state is WALL_LOST once there is one */
+	enum wall_state before; /* the state of the last interval */
+	struct interval rest;   /* .state is WALL_LOST once there is one */
 };
 
 /* Of a period that is blocked and then waiting, the first interval counts. */
@@ -159,7 +166,8 @@ static uint32_t periods_of(const struct interval *interval, enum wall_state befo
 {
 	if (interval->state == WALL_LOST)
 		return interval->nr_lost;
-	return interval->state == WALL_BLOCKED || (interval->state == WALL_WAITING && before != WALL_BLOCKED);
+	return interval->state == WALL_BLOCKED ||
+	       (interval->state == WALL_WAITING && before != WALL_BLOCKED);
 }
 
 static int see_interval(void *arg, const struct life *life, const struct interval *interval)
@@ -192,9 +200,11 @@ static int see_sample(void *arg, const struct life *life, uint64_t time_ns, uint
 	return c->visitor->sample(c->visitor->arg, life, time_ns, key);
 }
 
-int wall_visit(const struct wall *w, const struct life *life, const struct timeline_visitor *visitor)
+int wall_visit(const struct wall *w, const struct life *life,
+	       const struct timeline_visitor *visitor)
 {
-	struct cut cut = { .visitor = visitor, .left = w->limits ? w->limits->shown[life - w->lives] : UINT64_MAX };
+	struct cut cut = { .visitor = visitor,
+			   .left = w->limits ? w->limits->shown[life - w->lives] : UINT64_MAX };
 	const struct timeline_visitor cutting = { see_interval, see_sample, &cut };
 	int error;
 
@@ -202,5 +212,7 @@ int wall_visit(const struct wall *w, const struct life *life, const struct timel
 		return timeline_visit(life, visitor);
 	error = timeline_visit(life, &cutting);
 	w->limits->left_out += cut.left_out;
-	return error || cut.rest.state != WALL_LOST ? error : visitor->interval(visitor->arg, life, &cut.rest);
+	return error || cut.rest.state != WALL_LOST
+		       ? error
+		       : visitor->interval(visitor->arg, life, &cut.rest);
 }

@@ -15,14 +15,14 @@
 #include "stacks_abi.h"
 #include "wallprof/wall_text.h"
 
-#define MAX_THREADS	40	/* with a line of their own */
-#define MAX_CELLS	512
-#define LEFT_COLUMNS	66	/* beside the timeline */
-#define NARROW_COLUMNS	49	/* without PID, and names cut short: where the others leave no room */
-#define MIN_CELLS	8
+#define MAX_THREADS    40 /* with a line of their own */
+#define MAX_CELLS      512
+#define LEFT_COLUMNS   66 /* beside the timeline */
+#define NARROW_COLUMNS 49 /* without PID, and names cut short: where the others leave no room */
+#define MIN_CELLS      8
 
 static const char legend[] = "█ running ░ waiting · sleeping ╌ uninterruptible × lost";
-#define LEGEND_COLUMNS	55
+#define LEGEND_COLUMNS 55
 
 struct layout {
 	int width;
@@ -58,7 +58,8 @@ static int add_to_cells(void *arg, const struct life *life, const struct interva
 		if (to <= from)
 			continue;
 		lane->cells[c].ns[i->state] += to - from;
-		if (i->state == WALL_BLOCKED && key && STACK_STATE(key->key.flags) == THREAD_UNINTERRUPTIBLE)
+		if (i->state == WALL_BLOCKED && key &&
+		    STACK_STATE(key->key.flags) == THREAD_UNINTERRUPTIBLE)
 			lane->cells[c].uninterruptible_ns += to - from;
 	}
 	return 0;
@@ -88,7 +89,8 @@ static struct glyph glyph_of(const struct cell *cell)
 		return (struct glyph){ heights[running * 8 / (all + 1)], "32" };
 	if (most == WALL_WAITING)
 		return (struct glyph){ "░", "33" };
-	return cell->uninterruptible_ns * 2 > all ? (struct glyph){ "╌", "31" } : (struct glyph){ "·", "34" };
+	return cell->uninterruptible_ns * 2 > all ? (struct glyph){ "╌", "31" }
+						  : (struct glyph){ "·", "34" };
 }
 
 static void put_cells(const struct wall *w, const struct lane *lane, bool colours)
@@ -129,7 +131,8 @@ static void put_blocked(FILE *out, const struct life_sums *sums, uint64_t life_n
 			 percent_of(sums->blocked_ns[first], life_ns));
 	if (second >= 0)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), " %c %.1f",
-			 thread_state_letter(second), percent_of(sums->blocked_ns[second], life_ns));
+			 thread_state_letter(second),
+			 percent_of(sums->blocked_ns[second], life_ns));
 	fprintf(out, " %-13s", text);
 }
 
@@ -201,7 +204,8 @@ static void put_head(FILE *out, const struct layout *layout)
 		fprintf(out, "%s\n", legend);
 	if (!layout->narrow)
 		fprintf(out, "%7s ", "PID");
-	fprintf(out, "%7s %-*s %5s %5s BLOCKED%%", "TID", layout->narrow ? 15 : 20, "NAME", "RUN%", "WAIT%");
+	fprintf(out, "%7s %-*s %5s %5s BLOCKED%%", "TID", layout->narrow ? 15 : 20, "NAME", "RUN%",
+		"WAIT%");
 	if (beside)
 		fprintf(out, "%6s%s", "", legend);
 	putc('\n', out);
@@ -237,9 +241,12 @@ int wall_text_lives(const struct wall *w, const struct wall_sums *sums)
 
 	for (size_t i = 0; i < w->nr_lives && !error; i++)
 		if (!w->idle[i])
-			ranked[nr++] = (struct ranked){ i, sums->lives[i].ns[WALL_RUNNING] + sums->lives[i].ns[WALL_WAITING] +
-							 sums->lives[i].ns[WALL_LOST] +
-							 sums->lives[i].blocked_ns[THREAD_UNINTERRUPTIBLE] };
+			ranked[nr++] = (struct ranked){
+				i, sums->lives[i].ns[WALL_RUNNING] +
+					   sums->lives[i].ns[WALL_WAITING] +
+					   sums->lives[i].ns[WALL_LOST] +
+					   sums->lives[i].blocked_ns[THREAD_UNINTERRUPTIBLE]
+			};
 	shown = nr < MAX_THREADS ? nr : MAX_THREADS;
 	if (!error) {
 		qsort(ranked, nr, sizeof(*ranked), highest_first);
@@ -247,11 +254,14 @@ int wall_text_lives(const struct wall *w, const struct wall_sums *sums)
 	}
 	put_head(w->writer.out, &layout);
 	for (size_t i = 0; i < shown && !error; i++)
-		error = put_life(w, &w->lives[ranked[i].life], &sums->lives[ranked[i].life], &layout, colours);
+		error = put_life(w, &w->lives[ranked[i].life], &sums->lives[ranked[i].life],
+				 &layout, colours);
 	if (nr > shown)
-		fprintf(w->writer.out, "and %zu more threads, which ran or waited for a CPU less\n", nr - shown);
+		fprintf(w->writer.out, "and %zu more threads, which ran or waited for a CPU less\n",
+			nr - shown);
 	if (w->nr_lives > nr)
-		fprintf(w->writer.out, "and %s that were idle, see --idle\n", counted(w->nr_lives - nr, "threads").text);
+		fprintf(w->writer.out, "and %s that were idle, see --idle\n",
+			counted(w->nr_lives - nr, "threads").text);
 	free(ranked);
 	return error;
 }

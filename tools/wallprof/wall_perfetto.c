@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The timeline in Perfetto's packets. The scheduler's events are ftrace events. Stacks are perf samples, in two sequences of
- * packets: of running threads, and of each thread that left the CPU. The reader sorts all packets by time.
+ * The timeline in Perfetto's packets. The scheduler's events are ftrace events. Stacks are perf
+ * samples, in two sequences of packets: of running threads, and of each thread that left the CPU.
+ * The reader sorts all packets by time.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,13 +19,13 @@
 enum { SEQUENCE_SAMPLES = 1, SEQUENCE_SWITCHES, SEQUENCE_SCHED };
 enum { FLAG_BEGINS_ANEW = 1, FLAG_NEEDS_INTERNED = 2 };
 enum { MAPPING_USER = 1, MAPPING_KERNEL };
-#define BUNDLE		256		/* events in a packet */
-#define INTERNED	1024		/* of a kind, in a packet */
+#define BUNDLE             256  /* events in a packet */
+#define INTERNED           1024 /* of a kind, in a packet */
 #define TRACE_FLAG_HARDIRQ 8
-#define COUNTER_CPU_CLOCK 1
-#define NORMAL_PRIO	120
-#define DEAD		0x10		/* in sched_switch's prev_state */
-#define NOT_MEASURED	"[not measured]"
+#define COUNTER_CPU_CLOCK  1
+#define NORMAL_PRIO        120
+#define DEAD               0x10 /* in sched_switch's prev_state */
+#define NOT_MEASURED       "[not measured]"
 
 #define SET(message, field, value) ((message).has_##field = true, (message).field = (value))
 
@@ -42,14 +43,14 @@ struct sample {
 struct writer {
 	const struct wall *wall;
 	struct wall_labels labels;
-	uint8_t *bytes;		/* a packet */
+	uint8_t *bytes; /* a packet */
 	size_t room;
 	struct run *runs;
 	size_t nr_runs, run_room;
-	struct sample *samples;	/* of the run that comes next */
+	struct sample *samples; /* of the run that comes next */
 	size_t nr_samples, sample_room;
-	bool ran;		/* the last interval of this life, its run, is the last of runs */
-	char **names;		/* of the lives, in valid UTF-8 */
+	bool ran;     /* the last interval of this life, its run, is the last of runs */
+	char **names; /* of the lives, in valid UTF-8 */
 };
 
 /* a packet is a field of the file's message: its number and type, its size, its bytes */
@@ -152,7 +153,8 @@ static int put_defaults(struct writer *w, uint32_t sequence)
 	for (int i = 0; i < 2; i++) {
 		strings[i] = (Perfetto__InternedString)PERFETTO__INTERNED_STRING__INIT;
 		SET(strings[i], iid, ids[i]);
-		SET(strings[i], str, ((ProtobufCBinaryData){ strlen(paths[i]), (uint8_t *)paths[i] }));
+		SET(strings[i], str,
+		    ((ProtobufCBinaryData){ strlen(paths[i]), (uint8_t *)paths[i] }));
 		mappings[i] = (Perfetto__Mapping)PERFETTO__MAPPING__INIT;
 		SET(mappings[i], iid, ids[i]);
 		mappings[i].path_string_ids = &ids[i];
@@ -203,11 +205,13 @@ static int put_frames(struct writer *w, struct interned *to, uint32_t sequence)
 			}
 			to->names[nr] = (Perfetto__InternedString)PERFETTO__INTERNED_STRING__INIT;
 			SET(to->names[nr], iid, id);
-			SET(to->names[nr], str, ((ProtobufCBinaryData){ strlen(texts[nr]), (uint8_t *)texts[nr] }));
+			SET(to->names[nr], str,
+			    ((ProtobufCBinaryData){ strlen(texts[nr]), (uint8_t *)texts[nr] }));
 			to->frames[nr] = (Perfetto__Frame)PERFETTO__FRAME__INIT;
 			SET(to->frames[nr], iid, id);
 			SET(to->frames[nr], function_name_id, id);
-			SET(to->frames[nr], mapping_id, label->kind == KIND_KERNEL ? MAPPING_KERNEL : MAPPING_USER);
+			SET(to->frames[nr], mapping_id,
+			    label->kind == KIND_KERNEL ? MAPPING_KERNEL : MAPPING_USER);
 			SET(to->frames[nr], rel_pc, 0);
 			to->name_list[nr] = &to->names[nr];
 			to->frame_list[nr] = &to->frames[nr];
@@ -268,7 +272,8 @@ static int put_sequences(struct writer *w)
 	struct interned *interned = calloc(1, sizeof(*interned));
 	int error = interned ? 0 : -ENOMEM;
 
-	for (uint32_t sequence = SEQUENCE_SAMPLES; sequence <= SEQUENCE_SWITCHES && !error; sequence++) {
+	for (uint32_t sequence = SEQUENCE_SAMPLES; sequence <= SEQUENCE_SWITCHES && !error;
+	     sequence++) {
 		error = put_defaults(w, sequence);
 		if (!error)
 			error = put_frames(w, interned, sequence);
@@ -281,8 +286,8 @@ static int put_sequences(struct writer *w)
 
 /* ---- samples, and wake-ups ---- */
 
-static int put_sample(struct writer *w, const struct life *life, uint64_t time_ns, uint32_t key, uint32_t cpu,
-		      uint32_t sequence)
+static int put_sample(struct writer *w, const struct life *life, uint64_t time_ns, uint32_t key,
+		      uint32_t cpu, uint32_t sequence)
 {
 	const struct stack_entry *entry = wall_key(w->wall, key);
 	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
@@ -338,8 +343,9 @@ static int put_waking(struct writer *w, const struct life *life, const struct in
 static uint32_t switch_state(const struct stack_entry *key)
 {
 	static const uint32_t states[NR_THREAD_STATES] = {
-		[THREAD_RUNNABLE] = 0, [THREAD_SLEEPING] = 1, [THREAD_UNINTERRUPTIBLE] = 2, [THREAD_STOPPED] = 4,
-		[THREAD_TRACED] = 8, [THREAD_PARKED] = 0x40, [THREAD_IDLE] = 0x80,
+		[THREAD_RUNNABLE] = 0, [THREAD_SLEEPING] = 1, [THREAD_UNINTERRUPTIBLE] = 2,
+		[THREAD_STOPPED] = 4,  [THREAD_TRACED] = 8,   [THREAD_PARKED] = 0x40,
+		[THREAD_IDLE] = 0x80,
 	};
 
 	return key ? states[STACK_STATE(key->key.flags)] : 0;
@@ -361,14 +367,16 @@ static int take_run(struct writer *w, const struct life *life, const struct inte
 	int error = 0;
 
 	for (size_t s = 0; s < w->nr_samples && !error; s++)
-		error = put_sample(w, life, w->samples[s].time_ns, w->samples[s].key, i->cpu, SEQUENCE_SAMPLES);
+		error = put_sample(w, life, w->samples[s].time_ns, w->samples[s].key, i->cpu,
+				   SEQUENCE_SAMPLES);
 	w->nr_samples = 0;
 	w->ran = i->cpu != NO_CPU;
 	if (error || !w->ran)
 		return error;
 	if (array_reserve(&w->runs, &w->run_room, w->nr_runs + 1))
 		return -ENOMEM;
-	w->runs[w->nr_runs++] = (struct run){ i->from_ns, i->to_ns, i->cpu, life - w->wall->lives, DEAD };
+	w->runs[w->nr_runs++] =
+		(struct run){ i->from_ns, i->to_ns, i->cpu, life - w->wall->lives, DEAD };
 	return 0;
 }
 
@@ -405,7 +413,10 @@ struct bundle {
 	Perfetto__SchedSwitch switches[BUNDLE];
 };
 
-/* from one run to another, either of which may be NULL: of a thread that is not measured, or of none */
+/*
+ * from one run to another, either of which may be NULL: of a thread that is not measured, or of
+ * none
+ */
 static int add_switch(struct writer *w, struct bundle *b, uint64_t time_ns, const struct run *prev,
 		      const struct run *next)
 {
@@ -434,8 +445,8 @@ static int add_switch(struct writer *w, struct bundle *b, uint64_t time_ns, cons
 }
 
 /*
- * A run may have begun a little before the end of the one before it, as the scheduler counts: here they
- * meet.
+ * A run may have begun a little before the end of the one before it, as the scheduler counts: here
+ * they meet.
  */
 static int put_switches(struct writer *w)
 {
@@ -444,7 +455,8 @@ static int put_switches(struct writer *w)
 
 	qsort(w->runs, w->nr_runs, sizeof(*w->runs), by_cpu_and_time);
 	for (size_t i = 0; i < w->nr_runs && !error; i++) {
-		const struct run *run = &w->runs[i], *prev = i ? run - 1 : NULL, *next = i + 1 < w->nr_runs ? run + 1 : NULL;
+		const struct run *run = &w->runs[i], *prev = i ? run - 1 : NULL,
+				 *next = i + 1 < w->nr_runs ? run + 1 : NULL;
 		bool begins = !prev || prev->cpu != run->cpu || prev->to_ns < run->from_ns;
 
 		if (!prev || prev->cpu != run->cpu) {
@@ -456,7 +468,10 @@ static int put_switches(struct writer *w)
 			error = add_switch(w, b, run->from_ns, NULL, run);
 		if (!error)
 			error = add_switch(w, b, run->to_ns, run,
-					   next && next->cpu == run->cpu && next->from_ns <= run->to_ns ? next : NULL);
+					   next && next->cpu == run->cpu &&
+							   next->from_ns <= run->to_ns
+						   ? next
+						   : NULL);
 	}
 	if (!error)
 		error = put_bundle(w, b->cpu, b->list, b->nr);

@@ -10,7 +10,7 @@
 struct wall_recording {
 	struct recording *recording;
 	struct wall *wall;
-	struct json_lines again;	/* reads the file once more */
+	struct json_lines again; /* reads the file once more */
 	struct life *lives;
 	size_t nr_lives, lives_room;
 	struct stack_entry **keys;
@@ -21,11 +21,12 @@ struct wall_recording {
 
 /* what its lines have told so far */
 struct told {
-	uint64_t at_ns;			/* intervals reach up to here, */
-	uint64_t sampled_ns, nr_samples;	/* and samples */
+	uint64_t at_ns;                  /* intervals reach up to here, */
+	uint64_t sampled_ns, nr_samples; /* and samples */
 };
 
-static uint32_t take_key(const struct wall_recording *w, struct json_lines *l, struct json_object *object)
+static uint32_t take_key(const struct wall_recording *w, struct json_lines *l,
+			 struct json_object *object)
 {
 	uint64_t number = 0;
 
@@ -44,8 +45,9 @@ static enum wall_state take_state(struct json_lines *l, struct json_object *line
 	return WALL_LOST;
 }
 
-static struct interval take_interval(const struct wall_recording *w, struct json_lines *l, const struct life *life,
-				     struct told *told, struct json_object *line)
+static struct interval take_interval(const struct wall_recording *w, struct json_lines *l,
+				     const struct life *life, struct told *told,
+				     struct json_object *line)
 {
 	struct interval i = { .state = take_state(l, line), .key = take_key(w, l, line) };
 	struct json_object *waker = json_lines_get(l, line, "woken_by", json_type_object);
@@ -60,17 +62,22 @@ static struct interval take_interval(const struct wall_recording *w, struct json
 	i.nr_lost = nr_lost;
 	i.open = json_lines_get_bool(l, line, "open");
 	if (i.from_ns != told->at_ns || i.to_ns < i.from_ns || i.to_ns > life->to_ns)
-		json_lines_wrong(l, "the period does not begin where the previous one ended, or is outside the thread's life");
+		json_lines_wrong(
+			l,
+			"the period does not begin where the previous one ended, or is outside the thread's life");
 	told->at_ns = i.to_ns;
 	return i;
 }
 
-static uint64_t take_sample(struct json_lines *l, const struct life *life, struct told *told, struct json_object *line)
+static uint64_t take_sample(struct json_lines *l, const struct life *life, struct told *told,
+			    struct json_object *line)
 {
 	uint64_t time_ns = json_lines_number(l, line, "time_ns", JSON_MAX_NUMBER);
 
 	if (time_ns < told->sampled_ns || time_ns > life->to_ns)
-		json_lines_wrong(l, "the sample is earlier than the previous one, or outside the thread's life");
+		json_lines_wrong(
+			l,
+			"the sample is earlier than the previous one, or outside the thread's life");
 	told->sampled_ns = time_ns;
 	told->nr_samples++;
 	return time_ns;
@@ -81,7 +88,8 @@ static struct told told_of(const struct life *life)
 	return (struct told){ .at_ns = life->from_ns, .sampled_ns = life->from_ns };
 }
 
-int wall_recording_visit(struct wall_recording *w, const struct life *life, const struct timeline_visitor *visitor)
+int wall_recording_visit(struct wall_recording *w, const struct life *life,
+			 const struct timeline_visitor *visitor)
 {
 	struct told told = told_of(life);
 	struct json_object *line;
@@ -102,15 +110,17 @@ int wall_recording_visit(struct wall_recording *w, const struct life *life, cons
 		} else if (!strcmp(type, "sample")) {
 			uint64_t time_ns = take_sample(&w->again, life, &told, line);
 
-			if (visitor->sample && !*w->again.wrong && told.nr_samples <= life->nr_samples)
-				error = visitor->sample(visitor->arg, life, time_ns, take_key(w, &w->again, line));
+			if (visitor->sample && !*w->again.wrong &&
+			    told.nr_samples <= life->nr_samples)
+				error = visitor->sample(visitor->arg, life, time_ns,
+							take_key(w, &w->again, line));
 		} else {
 			over = true;
 		}
 		json_object_put(line);
 	}
 	if (!error && *w->again.wrong)
-		error = -EIO;	/* it was read once: another has changed it since */
+		error = -EIO; /* it was read once: another has changed it since */
 	return error;
 }
 
@@ -147,7 +157,9 @@ static void end_life(struct wall_recording *w, const struct told *told)
 	if (life)
 		life->nr_samples = told->nr_samples;
 	if (life && told->at_ns != life->to_ns)
-		json_lines_wrong(&w->recording->lines, "before this line, the last period of a thread does not reach its end");
+		json_lines_wrong(
+			&w->recording->lines,
+			"before this line, the last period of a thread does not reach its end");
 }
 
 static void take_life(struct wall_recording *w, struct told *told, struct json_object *line)
@@ -162,7 +174,7 @@ static void take_life(struct wall_recording *w, struct told *told, struct json_o
 		return;
 	}
 	recording_take_stacks(w->recording, line, &thread);
-	recording_free_stacks(&thread);	/* it has none */
+	recording_free_stacks(&thread); /* it has none */
 	life.pid = thread.key.pid;
 	life.tid = thread.key.tid;
 	memcpy(life.comm, thread.key.comm, sizeof(life.comm));
@@ -179,7 +191,8 @@ static void take_life(struct wall_recording *w, struct told *told, struct json_o
 
 static void take_summary(struct wall_recording *w, struct json_object *line)
 {
-	json_lines_get_number(&w->recording->lines, line, "boot_ns", JSON_MAX_NUMBER, &w->wall->boot_ns);
+	json_lines_get_number(&w->recording->lines, line, "boot_ns", JSON_MAX_NUMBER,
+			      &w->wall->boot_ns);
 	recording_take_summary(w->recording, line);
 }
 
@@ -203,12 +216,15 @@ static bool take_line(struct wall_recording *w, struct told *told, struct json_o
 		take_life(w, told, line);
 	} else if (!strcmp(type, "summary")) {
 		if (life && json_lines_get_bool(l, line, "ended_early"))
-			life->to_ns = told->at_ns = told->at_ns > told->sampled_ns ? told->at_ns : told->sampled_ns;
+			life->to_ns = told->at_ns =
+				told->at_ns > told->sampled_ns ? told->at_ns : told->sampled_ns;
 		end_life(w, told);
 		take_summary(w, line);
 		return true;
 	} else {
-		json_lines_wrong(l, "a line of this 'type' is not part of a timeline, or stands at the wrong place");
+		json_lines_wrong(
+			l,
+			"a line of this 'type' is not part of a timeline, or stands at the wrong place");
 	}
 	return false;
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The timeline for speedscope: a profile for each thread, in order of time (its file-format-schema.json). */
+/*
+ * The timeline for speedscope: a profile for each thread, in order of time (its
+ * file-format-schema.json).
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,11 +17,17 @@
 #include "wallprof/wall_labels.h"
 
 /* frames of our own, before those of the labels: what the time was spent with */
-enum { FRAME_WAITING, FRAME_LOST, FRAME_RUNNING, FRAME_BLOCKED, NR_FRAMES = FRAME_BLOCKED + NR_THREAD_STATES };
+enum {
+	FRAME_WAITING,
+	FRAME_LOST,
+	FRAME_RUNNING,
+	FRAME_BLOCKED,
+	NR_FRAMES = FRAME_BLOCKED + NR_THREAD_STATES
+};
 
 struct slice {
 	uint32_t key;
-	int frame;		/* one of ours, -1: none */
+	int frame; /* one of ours, -1: none */
 	uint64_t ns;
 };
 
@@ -64,8 +73,9 @@ static int add_running(struct profile *p, const struct interval *i)
 	int error = p->nr_samples ? 0 : add_slice(p, 0, FRAME_RUNNING, i->to_ns - i->from_ns);
 
 	for (size_t s = 0; s < p->nr_samples && !error; s++) {
-		uint64_t until = s + 1 < p->nr_samples ?
-					 (p->samples[s].time_ns + p->samples[s + 1].time_ns) / 2 : i->to_ns;
+		uint64_t until = s + 1 < p->nr_samples
+					 ? (p->samples[s].time_ns + p->samples[s + 1].time_ns) / 2
+					 : i->to_ns;
 
 		until = clamped(until, at, i->to_ns);
 		error = add_slice(p, p->samples[s].key, -1, until - at);
@@ -84,9 +94,11 @@ static int add_interval(void *arg, const struct life *life, const struct interva
 	if (i->state == WALL_RUNNING)
 		return add_running(p, i);
 	return add_slice(p, i->key,
-			 i->state == WALL_WAITING ? FRAME_WAITING :
-			 i->state == WALL_LOST ? FRAME_LOST :
-			 FRAME_BLOCKED + (key ? STACK_STATE(key->key.flags) : THREAD_SLEEPING),
+			 i->state == WALL_WAITING ? FRAME_WAITING
+			 : i->state == WALL_LOST
+				 ? FRAME_LOST
+				 : FRAME_BLOCKED +
+					   (key ? STACK_STATE(key->key.flags) : THREAD_SLEEPING),
 			 i->to_ns - i->from_ns);
 }
 
@@ -123,7 +135,9 @@ static void put_profile(FILE *out, const struct wall *w, const struct wall_label
 	fputs("{\"type\":\"sampled\",\"name\":", out);
 	page_put_json(out, page_json(name ? name : ""));
 	free(name);
-	fprintf(out, ",\"unit\":\"nanoseconds\",\"startValue\":%" PRIu64 ",\"endValue\":%" PRIu64 ",\"samples\":[",
+	fprintf(out,
+		",\"unit\":\"nanoseconds\",\"startValue\":%" PRIu64 ",\"endValue\":%" PRIu64
+		",\"samples\":[",
 		life->from_ns - w->from_ns, life->to_ns - w->from_ns);
 	for (size_t i = 0; i < p->nr; i++) {
 		if (i)

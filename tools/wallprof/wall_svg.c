@@ -26,14 +26,15 @@ static int add(struct flame_tree *tree, struct stack_labels *stack, enum wall_st
 	return error ? error : flame_tree_add(tree, numbers, nr + 1, FLAME_NOW, ns);
 }
 
-static int add_key(struct flame_tree *tree, struct stack_labels *stack, const struct stack_entry *key,
-		   const struct key_sums *sums)
+static int add_key(struct flame_tree *tree, struct stack_labels *stack,
+		   const struct stack_entry *key, const struct key_sums *sums)
 {
 	int error = stack_labels_of(stack, key);
 
 	for (int state = 0; state < NR_WALL_STATES && !error; state++)
 		if (sums->ns[state])
-			error = add(tree, stack, state, state == WALL_BLOCKED ? wall_why(key) : 0, sums->ns[state]);
+			error = add(tree, stack, state, state == WALL_BLOCKED ? wall_why(key) : 0,
+				    sums->ns[state]);
 	return error;
 }
 
@@ -49,7 +50,8 @@ static int fill(struct flame_tree *tree, const struct wall *w)
 		if (wall_key(w, number))
 			error = add_key(tree, &stack, wall_key(w, number), &sums.keys[number]);
 	for (size_t i = 0; i < w->nr_lives && !error; i++) {
-		struct stack_entry thread = { .key.pid = w->lives[i].pid, .key.tid = w->lives[i].tid };
+		struct stack_entry thread = { .key.pid = w->lives[i].pid,
+					      .key.tid = w->lives[i].tid };
 		struct key_sums rest = { .ns[WALL_RUNNING] = sums.lives[i].unsampled_ns,
 					 .ns[WALL_LOST] = sums.lives[i].ns[WALL_LOST] };
 

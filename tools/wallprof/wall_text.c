@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The timeline for a terminal: a line for each thread, then the stacks with the most time, then the threads that were waited for.
+ * The timeline for a terminal: a line for each thread, then the stacks with the most time, then the
+ * threads that were waited for.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -32,7 +33,10 @@ static int by_thread(const void *left, const void *right, void *wall)
 	return order_of(of_left, of_right) ?: order_of(l, r);
 }
 
-/* the numbers of all keys, those of a thread one after the other; the caller frees it. NULL: no memory */
+/*
+ * the numbers of all keys, those of a thread one after the other; the caller frees it. NULL: no
+ * memory
+ */
 static uint32_t *keys_by_thread(const struct wall *w, size_t *nr)
 {
 	uint32_t *numbers = calloc(w->nr_keys + 1, sizeof(*numbers));
@@ -46,7 +50,8 @@ static uint32_t *keys_by_thread(const struct wall *w, size_t *nr)
 	return numbers;
 }
 
-static void add_key(const struct wall *w, const struct wall_sums *sums, struct key_group *group, uint32_t number)
+static void add_key(const struct wall *w, const struct wall_sums *sums, struct key_group *group,
+		    uint32_t number)
 {
 	const struct stack_key *key = &wall_key(w, number)->key;
 
@@ -63,7 +68,8 @@ static void add_key(const struct wall *w, const struct wall_sums *sums, struct k
 }
 
 /* the same user stack, or the same kernel stack of a kernel thread, of one process */
-static int sum_up_stacks(const struct wall *w, const struct wall_sums *sums, struct key_group **groups)
+static int sum_up_stacks(const struct wall *w, const struct wall_sums *sums,
+			 struct key_group **groups)
 {
 	size_t nr;
 	uint32_t *numbers = keys_by_thread(w, &nr);
@@ -72,7 +78,8 @@ static int sum_up_stacks(const struct wall *w, const struct wall_sums *sums, str
 	for (size_t i = 0; i < nr && !error; i++) {
 		const struct stack_entry *key = wall_key(w, numbers[i]);
 		uint64_t id = key->user ? key->key.user_stack : key->key.kernel_stack;
-		struct key_group *group = id ? key_group_of(groups, id ^ (uint64_t)key->key.pid << 32) : NULL;
+		struct key_group *group =
+			id ? key_group_of(groups, id ^ (uint64_t)key->key.pid << 32) : NULL;
 
 		if (group)
 			add_key(w, sums, group, numbers[i]);
@@ -93,8 +100,8 @@ static void put_threads(const struct wall *w, const struct key_group *group)
 	if (group->nr_threads == 1)
 		fprintf(w->writer.out, " (%" PRIu32 ")\n", key->pid);
 	else
-		fprintf(w->writer.out, "%s (%" PRIu32 "), %" PRIu32 " threads\n", group->many_names ? " and others" : "",
-			key->pid, group->nr_threads);
+		fprintf(w->writer.out, "%s (%" PRIu32 "), %" PRIu32 " threads\n",
+			group->many_names ? " and others" : "", key->pid, group->nr_threads);
 }
 
 static int put_top_stacks(const struct wall *w, const struct wall_sums *sums)
@@ -104,7 +111,8 @@ static int put_top_stacks(const struct wall *w, const struct wall_sums *sums)
 	size_t shown = 0;
 
 	if (!error)
-		fprintf(w->writer.out, "\nmost wall-clock time, in seconds\n      WALL   RUNNING   WAITING   BLOCKED\n");
+		fprintf(w->writer.out,
+			"\nmost wall-clock time, in seconds\n      WALL   RUNNING   WAITING   BLOCKED\n");
 	HASH_ITER(hh, groups, group, next) {
 		const struct stack_entry *key = wall_key(w, group->key);
 

@@ -6,7 +6,7 @@
 #include "wallprof/wall.h"
 #include "wallprof/wall_sums.h"
 
-#define DEFAULT_TOP	10	/* stacks and wakers */
+#define DEFAULT_TOP 10 /* stacks and wakers */
 
 /* a line for each thread, with what it did when */
 int wall_text_lives(const struct wall *wall, const struct wall_sums *sums);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What was waited for: the threads and interrupts that ended the most blocked time, and what these waited for themselves.
+ * What was waited for: the threads and interrupts that ended the most blocked time, and what these
+ * waited for themselves.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -12,13 +13,14 @@
 #include "wallprof/key_groups.h"
 #include "wallprof/wall_text.h"
 
-#define MAX_CHAIN	8
+#define MAX_CHAIN 8
 
 #define INTERRUPT_ID (1ULL << 63)
 
 static uint64_t waker_id(const struct stack_entry *key)
 {
-	return key->key.flags & STACK_INTERRUPT ? INTERRUPT_ID | key->key.kernel_stack : key->key.tid;
+	return key->key.flags & STACK_INTERRUPT ? INTERRUPT_ID | key->key.kernel_stack
+						: key->key.tid;
 }
 
 static void put_waker_name(const struct wall *w, const struct stack_entry *key)
@@ -31,7 +33,9 @@ static void put_waker_name(const struct wall *w, const struct stack_entry *key)
 	fprintf(w->writer.out, " (%" PRIu32 ")", key->key.tid);
 }
 
-/* for whom each thread waited longest: 0, or the number of the waker's key, by the lives' indices */
+/*
+ * for whom each thread waited longest: 0, or the number of the waker's key, by the lives' indices
+ */
 struct longest {
 	const struct wall *wall;
 	uint32_t *waker;
@@ -78,7 +82,10 @@ static int find_longest(const struct wall *w, uint32_t *waker)
 	return error;
 }
 
-/* Whom the waker itself waited for longest, and so on, until a thread comes again or nobody is known. */
+/*
+ * Whom the waker itself waited for longest, and so on, until a thread comes again or nobody is
+ * known.
+ */
 static void put_chain(const struct wall *w, const uint32_t *longest, const struct stack_entry *key)
 {
 	uint32_t seen[MAX_CHAIN] = {};
@@ -100,7 +107,8 @@ static void put_chain(const struct wall *w, const uint32_t *longest, const struc
 	}
 }
 
-static int sum_up_wakers(const struct wall *w, const struct wall_sums *sums, struct key_group **groups)
+static int sum_up_wakers(const struct wall *w, const struct wall_sums *sums,
+			 struct key_group **groups)
 {
 	for (uint32_t number = 1; number <= w->nr_keys; number++) {
 		const struct stack_entry *key = wall_key(w, number);
@@ -134,7 +142,8 @@ int wall_text_wakers(const struct wall *w, const struct wall_sums *sums)
 	if (!error)
 		error = sum_up_wakers(w, sums, &groups);
 	if (!error)
-		fprintf(w->writer.out, "\nwhat was waited for, in seconds blocked\n   BLOCKED   WAKE-UPS\n");
+		fprintf(w->writer.out,
+			"\nwhat was waited for, in seconds blocked\n   BLOCKED   WAKE-UPS\n");
 	HASH_ITER(hh, groups, group, next) {
 		const struct stack_entry *key = wall_key(w, group->key_of_most);
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Sends every off-CPU period of the measured threads, with its waker, and samples of these threads. */
+/*
+ * Sends every off-CPU period of the measured threads, with its waker, and samples of these threads.
+ */
 #include "wallprof_abi.h"
 
 #include "off_cpu_periods.bpf.h"
@@ -10,11 +12,11 @@ struct {
 	__uint(max_entries, 16 << 20);
 } lives SEC(".maps");
 
-__u64 periods_lost, samples_lost, names_lost;	/* records that found no room */
+__u64 periods_lost, samples_lost, names_lost; /* records that found no room */
 
 /*
- * Periods and samples leave a quarter of the buffer to the beginnings and ends of lives, without which nobody
- * could tell how many of them were lost.
+ * Periods and samples leave a quarter of the buffer to the beginnings and ends of lives, without
+ * which nobody could tell how many of them were lost.
  */
 static __always_inline bool send_moment(const void *record, __u32 bytes)
 {
@@ -27,7 +29,10 @@ static __always_inline bool send_moment(const void *record, __u32 bytes)
 static __always_inline struct life_header header_of(__u32 tid, __u32 number, enum life_kind kind)
 {
 	return (struct life_header){
-		.tid = tid, .number = number, .cpu = bpf_get_smp_processor_id(), .kind = kind,
+		.tid = tid,
+		.number = number,
+		.cpu = bpf_get_smp_processor_id(),
+		.kind = kind,
 	};
 }
 
@@ -37,19 +42,20 @@ static __always_inline bool period_counts(const struct stack_value *value)
 }
 
 static __always_inline void fill_period(struct life_period *period, const struct thread *thread,
-					struct stack_key *key, __u64 left_ns, const struct stack_value *value)
+					struct stack_key *key, __u64 left_ns,
+					const struct stack_value *value)
 {
 	period->left_ns = left_ns;
 	period->woken_ns = left_ns + value->blocked_ns;
 	period->ran_ns = period->woken_ns + value->waiting_ns;
 	period->taken_ns = thread->taken_ns;
 	period->waker = key->waker;
-	key->waker = 0;	/* the same key, whoever ends the period */
+	key->waker = 0; /* the same key, whoever ends the period */
 }
 
 /*
- * As a life_short_period, if it fits; 0 or less than 0. A global function, which the verifier looks at
- * once, and not for each way through its caller.
+ * As a life_short_period, if it fits; 0 or less than 0. A global function, which the verifier looks
+ * at once, and not for each way through its caller.
  */
 __noinline int send_period(const struct life_period *p)
 {
@@ -74,8 +80,9 @@ __noinline int send_period(const struct life_period *p)
 	return send_moment(&less, sizeof(less)) ? 0 : -1;
 }
 
-static __always_inline void period_ended(struct thread *thread, struct stack_key *key, __u64 left_ns,
-					 const struct stack_value *value, struct stack_stats *stats)
+static __always_inline void period_ended(struct thread *thread, struct stack_key *key,
+					 __u64 left_ns, const struct stack_value *value,
+					 struct stack_stats *stats)
 {
 	struct life_period period = { .of = header_of(key->tid, ++thread->nr_ended, LIFE_PERIOD) };
 
@@ -86,10 +93,13 @@ static __always_inline void period_ended(struct thread *thread, struct stack_key
 		__sync_fetch_and_add(&periods_lost, 1);
 }
 
-static __always_inline struct life_name name_of(struct task_struct *task, enum life_kind kind, __u64 now_ns)
+static __always_inline struct life_name name_of(struct task_struct *task, enum life_kind kind,
+						__u64 now_ns)
 {
 	struct life_name name = {
-		.of = header_of(task_user_tid(task), 0, kind), .time_ns = now_ns, .pid = task_user_pid(task),
+		.of = header_of(task_user_tid(task), 0, kind),
+		.time_ns = now_ns,
+		.pid = task_user_pid(task),
 		.uid = task_uid(task),
 	};
 
@@ -103,14 +113,18 @@ static __always_inline void send_name(const struct life_name *name)
 		__sync_fetch_and_add(&names_lost, 1);
 }
 
-/* of thread->told: user space knows nothing of the thread; its life; that this has ended, with its move out of the cgroup */
+/*
+ * of thread->told: user space knows nothing of the thread; its life; that this has ended, with its
+ * move out of the cgroup
+ */
 enum { NOT_TOLD, TOLD, LEFT };
 
 static __always_inline void send_end(const struct thread *thread, struct task_struct *task,
 				     enum life_kind kind, __u64 now_ns)
 {
 	struct life_end end = {
-		.of = header_of(task_user_tid(task), thread->nr_ended, kind), .time_ns = now_ns,
+		.of = header_of(task_user_tid(task), thread->nr_ended, kind),
+		.time_ns = now_ns,
 		.taken_ns = thread->taken_ns,
 	};
 
@@ -118,15 +132,19 @@ static __always_inline void send_end(const struct thread *thread, struct task_st
 		__sync_fetch_and_add(&names_lost, 1);
 }
 
-/* A thread that moves into a cgroup begins a life there, and one that moves out has ended it: what it does elsewhere is in none. */
-static __always_inline bool thread_fits(struct thread *thread, struct task_struct *task, __u64 now_ns)
+/*
+ * A thread that moves into a cgroup begins a life there, and one that moves out has ended it: what
+ * it does elsewhere is in none.
+ */
+static __always_inline bool thread_fits(struct thread *thread, struct task_struct *task,
+					__u64 now_ns)
 {
 	bool fits = task_fits(task), known = thread->told == NOT_TOLD && thread->nr_ended;
 	struct life_name name;
 
 	if (fits == (thread->told == TOLD))
 		return fits;
-	if (fits) {	/* known: by a period that it was in when the measurement began */
+	if (fits) { /* known: by a period that it was in when the measurement began */
 		name = name_of(task, known ? LIFE_OBSERVED : LIFE_BEGINS, now_ns);
 		if (!known)
 			thread->nr_ended = 0;
@@ -138,14 +156,15 @@ static __always_inline bool thread_fits(struct thread *thread, struct task_struc
 	return fits;
 }
 
-static __always_inline void thread_ended(struct thread *thread, struct task_struct *task, __u64 now_ns)
+static __always_inline void thread_ended(struct thread *thread, struct task_struct *task,
+					 __u64 now_ns)
 {
 	send_end(thread, task, LIFE_ENDS, now_ns);
 }
 
 /*
- * A thread that is preempted between here and its end may never run again before the measurement ends. No iterator finds it
- * then, so its end is told here.
+ * A thread that is preempted between here and its end may never run again before the measurement
+ * ends. No iterator finds it then, so its end is told here.
  */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(thread_exits, struct task_struct *task)
@@ -230,11 +249,12 @@ int list_lives(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-__u64 listed_ns;	/* set by user space */
+__u64 listed_ns; /* set by user space */
 
 /*
- * Outputs a life_period (LIFE_OPEN) for each measured thread that is off the CPU, up to listed_ns, while the measurement goes on.
- * A thread whose return the kernel did not report is left out: its period is sent at its next switch.
+ * Outputs a life_period (LIFE_OPEN) for each measured thread that is off the CPU, up to listed_ns,
+ * while the measurement goes on. A thread whose return the kernel did not report is left out: its
+ * period is sent at its next switch.
  */
 SEC("iter/task")
 int list_open(struct bpf_iter__task *ctx)
@@ -259,8 +279,9 @@ int list_open(struct bpf_iter__task *ctx)
 	off = period->off;
 	key = period->key;
 	barrier();
-	if (!take_part(&off, from_ns, listed_ns, delays_at(&off, task, listed_ns), &value) || period->off.from_ns != from_ns)
-		return 0;	/* it has come back meanwhile: its period was sent at the switch */
+	if (!take_part(&off, from_ns, listed_ns, delays_at(&off, task, listed_ns), &value) ||
+	    period->off.from_ns != from_ns)
+		return 0; /* it has come back meanwhile: its period was sent at the switch */
 	open.of = header_of(key.tid, thread->nr_ended, LIFE_OPEN);
 	fill_period(&open, thread, &key, from_ns, &value);
 	open.key = number_key(&key, stats);
@@ -269,8 +290,8 @@ int list_open(struct bpf_iter__task *ctx)
 }
 
 /*
- * Ends the measurement: outputs a life_period (LIFE_OPEN) or a life_end (LIFE_RUNS) for each measured
- * thread.
+ * Ends the measurement: outputs a life_period (LIFE_OPEN) or a life_end (LIFE_RUNS) for each
+ * measured thread.
  */
 SEC("iter/task")
 int end_lives(struct bpf_iter__task *ctx)
@@ -299,7 +320,11 @@ int end_lives(struct bpf_iter__task *ctx)
 		last.of.kind = LIFE_OPEN;
 		fill_period(&last, thread, &period->key, period->off.left_ns, &value);
 		last.key = number_key(&period->key, stats);
-		period->key.waker = waker;	/* which fill_period() has cleared: when the buffer is full, this runs again for the task */
+		/*
+		 * which fill_period() has cleared: when the buffer is full, this runs again for the
+		 * task
+		 */
+		period->key.waker = waker;
 	}
 	bpf_seq_write(ctx->meta->seq, &last, sizeof(last));
 	return 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * wallprof: where the time of each thread goes, running or waiting, on one timeline; and what ends each wait.
+ * wallprof: where the time of each thread goes, running or waiting, on one timeline; and what ends
+ * each wait.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -33,7 +34,7 @@ struct options {
 	uint64_t period_ns, buffer_kib;
 };
 
-enum { OPTION_BUFFER = 0x200 };	/* OPTION_IDLE is as in off_cpu_run.h */
+enum { OPTION_BUFFER = 0x200 }; /* OPTION_IDLE is as in off_cpu_run.h */
 
 static const char doc[] =
 	"Show where the time of each thread goes, running or waiting, on one timeline, with its stacks and with "
@@ -43,14 +44,14 @@ static const char doc[] =
 	"  wallprof -p 812 10                # the time of process 812's threads\n"
 	"  wallprof -o wall.html -- make     # of a command, as a page\n";
 
-#define SERVED_DRAIN_MS 50	/* at most so long at a time */
-#define MAX_CROWDED 4096
-#define ENDINGS ".txt, .folded, .jsonl, .html, .svg, .json or .pftrace"
+#define SERVED_DRAIN_MS 50 /* at most so long at a time */
+#define MAX_CROWDED     4096
+#define ENDINGS         ".txt, .folded, .jsonl, .html, .svg, .json or .pftrace"
 
 static const struct argp_option option_list[] = {
 	{ "frequency", 'F', "HZ", 0, "samples a second on each CPU, default 999", OF_MEASURE },
-	{ "buffer", OPTION_BUFFER, "KIB", 0,
-	  "the kernel's buffer, a power of 2; default 16384", OF_LIMITS },
+	{ "buffer", OPTION_BUFFER, "KIB", 0, "the kernel's buffer, a power of 2; default 16384",
+	  OF_LIMITS },
 	{ "idle", OPTION_IDLE, NULL, 0, "show idle threads' waits, too", OF_OUTPUT },
 	{ "output", 'o', "FILE", 0, "write to FILE; format by ending: .html, .pftrace", OF_OUTPUT },
 	{},
@@ -65,8 +66,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->period_ns = 1000000000 / sampling_parse_hz(arg, state);
 		break;
 	case OPTION_BUFFER:
-		if (!cli_parse_number(arg, 4, 1 << 20, &o->buffer_kib) || o->buffer_kib & (o->buffer_kib - 1))
-			argp_failure(state, EXIT_USAGE, 0, "not a power of 2 from 4 to 1048576: '%s'", arg);
+		if (!cli_parse_number(arg, 4, 1 << 20, &o->buffer_kib) ||
+		    o->buffer_kib & (o->buffer_kib - 1))
+			argp_failure(state, EXIT_USAGE, 0,
+				     "not a power of 2 from 4 to 1048576: '%s'", arg);
 		break;
 	case OPTION_IDLE:
 		o->stacks.idle = true;
@@ -89,9 +92,11 @@ static struct wall_format format_of(const struct stack_output *output)
 		if (!strcmp(output->ending, wall_formats[i].ending))
 			return wall_formats[i];
 	if (output->format == stack_format_json)
-		return (struct wall_format){
-			.print = wall_json, .record_bytes = JSON_RECORD_BYTES, .frame_bytes = stack_format_json->frame_bytes };
-	return (struct wall_format){ .print = output->format == stack_format_folded ? wall_folded : wall_text };
+		return (struct wall_format){ .print = wall_json,
+					     .record_bytes = JSON_RECORD_BYTES,
+					     .frame_bytes = stack_format_json->frame_bytes };
+	return (struct wall_format){ .print = output->format == stack_format_folded ? wall_folded
+										    : wall_text };
 }
 
 static int print(struct wall *wall, const struct stack_output *output, uint64_t max_bytes)
@@ -100,15 +105,17 @@ static int print(struct wall *wall, const struct stack_output *output, uint64_t 
 	uint64_t left_out;
 	int error = 0;
 
-	if (format.frame_bytes)		/* half is for the stacks */
-		error = wall_limit_stacks(wall, (max_bytes /= 2) / format.frame_bytes, format.stack_each_record);
+	if (format.frame_bytes) /* half is for the stacks */
+		error = wall_limit_stacks(wall, (max_bytes /= 2) / format.frame_bytes,
+					  format.stack_each_record);
 	if (!error && format.record_bytes)
 		error = wall_limit(wall, max_bytes / format.record_bytes);
 	if (!error)
 		error = format.print(wall);
 	left_out = wall->limits ? wall->limits->left_out : 0;
 	if (left_out || wall->stacks_left_out)
-		cli_warn("%s and %s left out of a report: no room, see --max-report", counted(left_out, "records").text,
+		cli_warn("%s and %s left out of a report: no room, see --max-report",
+			 counted(left_out, "records").text,
 			 counted(wall->stacks_left_out, "stacks").text);
 	wall_unlimit(wall);
 	return error;
@@ -119,21 +126,25 @@ static void configure(struct wallprof_bpf *bpf, const struct options *o)
 	bpf->rodata->keys_apart = true;
 	bpf_program__set_autoload(bpf->progs.list_open, o->stacks.run.live || o->stacks.run.serve);
 	stack_session_configure(bpf->obj, &o->stacks.run, &o->stacks.wanted);
-	kernel_check(object_resize(bpf->obj, "lives", o->buffer_kib << 10), "load the BPF programs");
+	kernel_check(object_resize(bpf->obj, "lives", o->buffer_kib << 10),
+		     "load the BPF programs");
 	/* its keys are by thread: there are more of them */
-	kernel_check(object_resize(bpf->obj, "sent", 4 * o->stacks.wanted.max_stacks), "load the BPF programs");
+	kernel_check(object_resize(bpf->obj, "sent", 4 * o->stacks.wanted.max_stacks),
+		     "load the BPF programs");
 	kernel_check(object_resize(bpf->obj, "crowded", MAX_CROWDED), "load the BPF programs");
 }
 
 /* Takes what an iterator outputs, records of one size. */
-static void take_listed(struct timeline *timeline, const void *records, size_t size, size_t record_size)
+static void take_listed(struct timeline *timeline, const void *records, size_t size,
+			size_t record_size)
 {
 	for (size_t at = 0; at + record_size <= size; at += record_size)
-		cli_check(timeline_take(timeline, (const char *)records + at, record_size), "store the timeline");
+		cli_check(timeline_take(timeline, (const char *)records + at, record_size),
+			  "store the timeline");
 }
 
-static void begin_lives(struct wallprof_bpf *bpf, struct stack_session *session, struct timeline *timeline,
-			bool command)
+static void begin_lives(struct wallprof_bpf *bpf, struct stack_session *session,
+			struct timeline *timeline, bool command)
 {
 	struct off_cpu_begun begun;
 	void *records;
@@ -143,12 +154,14 @@ static void begin_lives(struct wallprof_bpf *bpf, struct stack_session *session,
 	cli_check(bpf_tasks_read(bpf->progs.list_lives, 0, &records, &size), "list the threads");
 	take_listed(timeline, records, size, sizeof(struct life_name));
 	free(records);
-	cli_check(off_cpu_take_stacks(&begun, bpf->obj, session->store, session->foreign, session->unwinder),
+	cli_check(off_cpu_take_stacks(&begun, bpf->obj, session->store, session->foreign,
+				      session->unwinder),
 		  "take the threads' stacks");
 }
 
 /* What was sent before is taken before. */
-static void end_lives(struct wallprof_bpf *bpf, struct stack_session *session, struct timeline *timeline)
+static void end_lives(struct wallprof_bpf *bpf, struct stack_session *session,
+		      struct timeline *timeline)
 {
 	void *records;
 	size_t size;
@@ -164,11 +177,18 @@ static void end_lives(struct wallprof_bpf *bpf, struct stack_session *session, s
 static void know_losses(const struct wallprof_bpf *bpf, struct loss losses[NR_NO_ROOM])
 {
 	losses[0] = (struct loss){
-		"lost_periods", bpf->bss->periods_lost, "periods lost: the buffer was full, see --buffer", .lost = true,
+		"lost_periods",
+		bpf->bss->periods_lost,
+		"periods lost: the buffer was full, see --buffer",
+		.lost = true,
 	};
-	losses[1] = (struct loss){ "lost_samples", bpf->bss->samples_lost, "samples lost: the buffer was full", .lost = true };
+	losses[1] = (struct loss){ "lost_samples", bpf->bss->samples_lost,
+				   "samples lost: the buffer was full", .lost = true };
 	losses[2] = (struct loss){
-		"lost_names", bpf->bss->names_lost, "records of a thread's beginning or end lost: the buffer was full", .lost = true,
+		"lost_names",
+		bpf->bss->names_lost,
+		"records of a thread's beginning or end lost: the buffer was full",
+		.lost = true,
 	};
 }
 
@@ -185,7 +205,8 @@ struct served {
 	size_t room;
 };
 
-#define KEY_ON_CPU (1 << 12)	/* beside the thread's state in a key's flags, for this view: the time is that of samples */
+/* beside the thread's state in a key's flags, for this view: the time is that of samples */
+#define KEY_ON_CPU (1 << 12)
 
 /* The state of the thread in this time, as in folded output */
 static const char *state_of(const struct stack_entry *entry)
@@ -209,7 +230,10 @@ static void put_state(struct json_object *stack, const struct stack_entry *entry
 		off_cpu_measures[OFF_CPU_ALL].stack_json(stack, entry);
 }
 
-/* Takes the parts of open periods, and what was sent before. *until_ns: now; after the measurement's end, as it was */
+/*
+ * Takes the parts of open periods, and what was sent before. *until_ns: now; after the
+ * measurement's end, as it was
+ */
 static int take_open(const struct served *s, uint64_t *until_ns)
 {
 	void *records;
@@ -224,15 +248,20 @@ static int take_open(const struct served *s, uint64_t *until_ns)
 	error = bpf_tasks_read(s->bpf->progs.list_open, 0, &records, &size);
 	if (error)
 		return error;
-	error = stack_store_drain(s->store, SERVED_DRAIN_MS);	/* keys of open periods, and what came before them */
+	/* keys of open periods, and what came before them */
+	error = stack_store_drain(s->store, SERVED_DRAIN_MS);
 	drained = stack_store_drained_ns(s->store) >= s->bpf->bss->listed_ns;
-	for (size_t at = 0; at + sizeof(struct life_period) <= size && !error; at += sizeof(struct life_period))
-		error = timeline_take_open(s->timeline, (const struct life_period *)((const char *)records + at), drained);
+	for (size_t at = 0; at + sizeof(struct life_period) <= size && !error;
+	     at += sizeof(struct life_period))
+		error = timeline_take_open(s->timeline,
+					   (const struct life_period *)((const char *)records + at),
+					   drained);
 	free(records);
 	return error ? error : timeline_tell_runs(s->timeline);
 }
 
-static void put_entry(struct served *s, size_t *nr, const struct stack_entry *key, uint32_t state, struct stack_value value)
+static void put_entry(struct served *s, size_t *nr, const struct stack_entry *key, uint32_t state,
+		      struct stack_value value)
 {
 	struct stack_entry *entry = &s->entries[*nr];
 
@@ -261,7 +290,8 @@ static int take_served(void *arg, struct stack_entry **entries, size_t *nr, uint
 	times = timeline_times(s->timeline);
 	for (size_t i = 0; i < nr_keys; i++) {
 		bool any = times[i].blocked_ns || times[i].waiting_ns || times[i].samples;
-		const struct stack_entry *key = any ? stack_store_numbered(s->store, keys[i]) : NULL;
+		const struct stack_entry *key =
+			any ? stack_store_numbered(s->store, keys[i]) : NULL;
 		uint32_t state;
 
 		if (!key || key->key.flags & STACK_PENDING)
@@ -269,11 +299,15 @@ static int take_served(void *arg, struct stack_entry **entries, size_t *nr, uint
 		state = key->key.flags & 15U << STACK_STATE_SHIFT;
 		if (array_reserve(&s->entries, &s->room, *nr + 3))
 			return -ENOMEM;
-		put_entry(s, nr, key, state, (struct stack_value){ .count = times[i].periods, .blocked_ns = times[i].blocked_ns });
-		put_entry(s, nr, key, THREAD_RUNNABLE, (struct stack_value){
-			.count = times[i].blocked_ns ? 0 : times[i].periods, .waiting_ns = times[i].waiting_ns });
+		put_entry(s, nr, key, state,
+			  (struct stack_value){ .count = times[i].periods,
+						.blocked_ns = times[i].blocked_ns });
+		put_entry(s, nr, key, THREAD_RUNNABLE,
+			  (struct stack_value){ .count = times[i].blocked_ns ? 0 : times[i].periods,
+						.waiting_ns = times[i].waiting_ns });
 		put_entry(s, nr, key, KEY_ON_CPU,
-			  (struct stack_value){ .count = times[i].samples, .waiting_ns = times[i].samples * s->period_ns });
+			  (struct stack_value){ .count = times[i].samples,
+						.waiting_ns = times[i].samples * s->period_ns });
 		times[i] = (struct key_times){};
 	}
 	*entries = s->entries;
@@ -289,7 +323,8 @@ struct key_entries {
 };
 
 /* The keys, and the names of their frames. */
-static void find_keys(struct wall *wall, struct key_entries *entries, const struct stack_session *session)
+static void find_keys(struct wall *wall, struct key_entries *entries,
+		      const struct stack_session *session)
 {
 	const uint32_t *numbers = timeline_keys(wall->timeline, &wall->nr_keys);
 	size_t nr = 0;
@@ -327,21 +362,25 @@ static void sum_up_keys(struct wall *wall, struct key_entries *entries, struct w
 }
 
 /* Says why stacks are not whole. Counts samples and periods, as wall_summary() does. */
-static void explain(const struct wall *wall, struct key_entries *entries, const struct wall_sums *sums, const struct stack_session *session)
+static void explain(const struct wall *wall, struct key_entries *entries,
+		    const struct wall_sums *sums, const struct stack_session *session)
 {
 	for (size_t i = 0; i < wall->nr_keys; i++)
 		if (wall->keys[i])
-			entries->all[wall->keys[i] - entries->all].value.count = sums->keys[i + 1].nr;
+			entries->all[wall->keys[i] - entries->all].value.count =
+				sums->keys[i + 1].nr;
 	stack_session_explain(session, entries->all, wall->nr_keys);
 }
 
 /* Marks the keys of idle threads' waits. Their time is what later sums lack. */
-static void find_idle(struct wall *wall, struct key_entries *entries, const struct stack_session *session)
+static void find_idle(struct wall *wall, struct key_entries *entries,
+		      const struct stack_session *session)
 {
 	struct idle_asked asked = stack_session_asked(session);
 
-	cli_check(idle_mark(entries->all, wall->nr_keys, wall->to_ns - wall->from_ns, &asked, &wall->writer.names,
-			    &wall->idle_threads), "find the idle threads");
+	cli_check(idle_mark(entries->all, wall->nr_keys, wall->to_ns - wall->from_ns, &asked,
+			    &wall->writer.names, &wall->idle_threads),
+		  "find the idle threads");
 	for (size_t i = 0; i < wall->nr_keys; i++) {
 		const struct stack_entry *key = wall->keys[i];
 
@@ -356,13 +395,14 @@ static void find_lives(struct wall *wall)
 
 	wall->lives = timeline_lives(wall->timeline, &wall->nr_lives);
 	wall_find_range(wall);
-	clock_gettime(CLOCK_MONOTONIC, &mono);	/* the one that is never ahead */
+	clock_gettime(CLOCK_MONOTONIC, &mono); /* the one that is never ahead */
 	clock_gettime(CLOCK_BOOTTIME, &boot);
 	wall->boot_ns = (boot.tv_sec - mono.tv_sec) * 1000000000LL + boot.tv_nsec - mono.tv_nsec;
 	wall->started_ns = clock_realtime_ns(wall->from_ns);
 }
 
-static void note_processes(struct wall *wall, struct process_notes *notes, const struct stack_session *session)
+static void note_processes(struct wall *wall, struct process_notes *notes,
+			   const struct stack_session *session)
 {
 	uint32_t *pids = calloc(wall->nr_lives + 1, sizeof(*pids));
 
@@ -386,8 +426,8 @@ static void end_view(const struct wall *wall, struct stack_session *session)
 	free(said);
 }
 
-static void report(struct wallprof_bpf *bpf, struct stack_session *session, struct timeline *timeline,
-		   const struct options *o, const struct loss losses[2])
+static void report(struct wallprof_bpf *bpf, struct stack_session *session,
+		   struct timeline *timeline, const struct options *o, const struct loss losses[2])
 {
 	struct loss own[2 + NR_NO_ROOM] = { losses[0], losses[1] };
 	struct loss all[MAX_LOSSES];
@@ -403,8 +443,10 @@ static void report(struct wallprof_bpf *bpf, struct stack_session *session, stru
 	know_losses(bpf, own + 2);
 	wall.command = o->stacks.run.command_line;
 	wall.writer = stack_session_named_writer(session, &o->stacks);
-	wall.nr_losses = stack_session_losses(session, "threads not measured: too many at a time, or no memory", own,
-					      sizeof(own) / sizeof(own[0]), &(struct stack_stats){}, all);
+	wall.nr_losses =
+		stack_session_losses(session,
+				     "threads not measured: too many at a time, or no memory", own,
+				     sizeof(own) / sizeof(own[0]), &(struct stack_stats){}, all);
 	find_keys(&wall, &entries, session);
 	find_lives(&wall);
 	sum_up_keys(&wall, &entries, &sums);
@@ -434,13 +476,20 @@ static void report(struct wallprof_bpf *bpf, struct stack_session *session, stru
 int main(int argc, char **argv)
 {
 	const struct measure measure = {
-		.value = off_cpu_measures[OFF_CPU_ALL].value, .of_waits = true, .is_time = true, .value_ns = 1,
-		.counted = "records", .root = state_of, .stack_json = put_state,
+		.value = off_cpu_measures[OFF_CPU_ALL].value,
+		.of_waits = true,
+		.is_time = true,
+		.value_ns = 1,
+		.counted = "records",
+		.root = state_of,
+		.stack_json = put_state,
 	};
 	const struct argp argp = { option_list, parse, STACK_ARGS_DOC, doc };
 	const char *endings[NR_WALL_FORMATS + 1] = {};
 	struct options o = {
-		.stacks = STACK_OPTIONS_DEFAULT, .period_ns = 1000000000 / 999, .buffer_kib = 16384,
+		.stacks = STACK_OPTIONS_DEFAULT,
+		.period_ns = 1000000000 / 999,
+		.buffer_kib = 16384,
 	};
 	struct stack_session session;
 	struct wallprof_bpf *bpf;
@@ -449,13 +498,16 @@ int main(int argc, char **argv)
 	struct perf_events clock;
 	struct loss losses[2];
 	struct served served;
-	struct stack_source source = { .take = take_served, .arg = &served, .losses = served.losses, .nr_losses = NR_NO_ROOM };
+	struct stack_source source = { .take = take_served,
+				       .arg = &served,
+				       .losses = served.losses,
+				       .nr_losses = NR_NO_ROOM };
 
 	for (size_t i = 0; i < NR_WALL_FORMATS; i++)
 		endings[i] = wall_formats[i].ending;
 	o.stacks.endings = endings;
 	o.stacks.endings_named = ENDINGS;
-	o.stacks.wanted.others = true;	/* any process may be a waker */
+	o.stacks.wanted.others = true; /* any process may be a waker */
 	stack_options_parse(&o.stacks, &argp, &o, argc, argv);
 
 	for (size_t i = 0; o.stacks.top && i < run_nr_outputs(&o.stacks.run); i++)
@@ -472,17 +524,23 @@ int main(int argc, char **argv)
 		cli_check(source.lanes ? 0 : -ENOMEM, "begin the view");
 		timeline_tell(timeline, source.lanes);
 	}
-	cli_check(stack_store_add_ring(session.store, bpf->obj, "lives", timeline_take, timeline), "set up");
+	cli_check(stack_store_add_ring(session.store, bpf->obj, "lives", timeline_take, timeline),
+		  "set up");
 	clock = sampling_attach(bpf->progs.sample_thread, &o.stacks.run.tasks.cpus, o.period_ns);
 	sampling_follow(&session.run, &clock, bpf->progs.sample_thread, &o.stacks.run.tasks.cpus);
 	kernel_check(off_cpu_find_kernel(bpf->obj), "find the kernel's tables");
-	/* New threads first: those that exist already get their storages later, in off_cpu_begin(). */
-	kernel_attach(&links, "the scheduler's tracepoints", bpf->progs.thread_begins, bpf->progs.command_begins, bpf->progs.thread_starts,
-		      bpf->progs.thread_renamed, bpf->progs.thread_exits, bpf->progs.thread_waking, bpf->progs.thread_wakes,
-		      bpf->progs.thread_switches);
+	/*
+	 * New threads first: those that exist already get their storages later, in off_cpu_begin().
+	 */
+	kernel_attach(&links, "the scheduler's tracepoints", bpf->progs.thread_begins,
+		      bpf->progs.command_begins, bpf->progs.thread_starts,
+		      bpf->progs.thread_renamed, bpf->progs.thread_exits, bpf->progs.thread_waking,
+		      bpf->progs.thread_wakes, bpf->progs.thread_switches);
 	begin_lives(bpf, &session, timeline, o.stacks.run.command);
 
-	served = (struct served){ .bpf = bpf, .store = session.store, .timeline = timeline, .period_ns = o.period_ns };
+	served = (struct served){
+		.bpf = bpf, .store = session.store, .timeline = timeline, .period_ns = o.period_ns
+	};
 	session.source = &source;
 	run_doing(&session.run, "Measuring the time of threads");
 	json_object_object_add(session.run.start, "sample_ns", json_number(o.period_ns));
@@ -490,8 +548,10 @@ int main(int argc, char **argv)
 	stack_session_measure(&session, &o.stacks, &measure);
 	sampling_end(&clock);
 	losses[1] = (struct loss){
-		"lost_unseen_samples", stack_session_lost(&session, &clock),
-		"samples lost by the kernel, on all CPUs together: interrupts were late, or a CPU was inside bpf(2)", .lost = true,
+		"lost_unseen_samples",
+		stack_session_lost(&session, &clock),
+		"samples lost by the kernel, on all CPUs together: interrupts were late, or a CPU was inside bpf(2)",
+		.lost = true,
 		.of_machine = true,
 	};
 	end_lives(bpf, &session, timeline);

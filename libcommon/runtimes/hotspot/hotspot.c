@@ -14,10 +14,10 @@
 #include "tables_abi.h"
 
 /* a JVM that cannot be read, as when it is just beginning, is tried again after this time */
-#define RETRY_NS	20000000ULL
+#define RETRY_NS 20000000ULL
 
 /* so many pieces of one process are known, with those that are gone */
-#define MAX_PIECES	(1u << 20)
+#define MAX_PIECES (1u << 20)
 
 /* ---- new, free ---- */
 
@@ -42,7 +42,10 @@ static int process_new(void **own, struct slabs *slabs, pid_t pid)
 	return 0;
 }
 
-/* The module stays, empty: a walk may come to it by a list of mappings that is kept for a raw sample. */
+/*
+ * The module stays, empty: a walk may come to it by a list of mappings that is kept for a raw
+ * sample.
+ */
 static void process_free(void *own)
 {
 	struct hotspot *h = own;
@@ -153,7 +156,8 @@ static void add_piece(struct hotspot *h, const struct hotspot_code *code)
 	size_t first = hotspot_first_behind(h, b->start), end = first;
 	uint64_t from = b->start, to = b->end;
 
-	if (known && known->blob.start == b->start && known->blob.end == b->end && known->blob.word == b->word)
+	if (known && known->blob.start == b->start && known->blob.end == b->end &&
+	    known->blob.word == b->word)
 		return;
 	if (h->nr_all == MAX_PIECES || array_reserve(&h->pieces, &h->room, h->nr + 1) ||
 	    array_reserve(&h->all, &h->all_room, h->nr_all + 1))
@@ -183,7 +187,7 @@ static int ask(struct hotspot *h, struct foreign *foreign, const struct hotspot_
 	return hotspot_ask(foreign, &h->question, answer, bytes);
 }
 
-#define LAYOUT_SINCE 11	/* the Symbol's */
+#define LAYOUT_SINCE 11 /* the Symbol's */
 
 /* where the kernel finds what a Method is, if this version of the JVM says so */
 static void write_layout(struct hotspot *h)
@@ -200,9 +204,12 @@ static void write_layout(struct hotspot *h)
 	if (vm->version < LAYOUT_SINCE)
 		return;
 	module->layout = (struct eh_hotspot){
-		.method_const = vm->field[VM_METHOD_CONST].at, .const_pool = vm->field[VM_CONST_POOL].at,
-		.const_code_size = vm->field[VM_CONST_CODE_SIZE].at, .pool_holder = vm->field[VM_POOL_HOLDER].at,
-		.klass_name = vm->field[VM_KLASS_NAME].at, .const_bytes = vm->type_bytes[VM_TYPE_CONST_METHOD],
+		.method_const = vm->field[VM_METHOD_CONST].at,
+		.const_pool = vm->field[VM_CONST_POOL].at,
+		.const_code_size = vm->field[VM_CONST_CODE_SIZE].at,
+		.pool_holder = vm->field[VM_POOL_HOLDER].at,
+		.klass_name = vm->field[VM_KLASS_NAME].at,
+		.const_bytes = vm->type_bytes[VM_TYPE_CONST_METHOD],
 	};
 }
 
@@ -218,7 +225,8 @@ static bool read_vm(struct hotspot *h, struct foreign *foreign)
 	if (now - h->tried_ns < RETRY_NS)
 		return false;
 	h->tried_ns = now;
-	h->question = (struct hotspot_question){ .attach = true, .image = h->image, .text = h->text };
+	h->question =
+		(struct hotspot_question){ .attach = true, .image = h->image, .text = h->text };
 	if (ask(h, foreign, &answer, &bytes))
 		return false;
 	h->heaps = answer->heaps;
@@ -262,7 +270,8 @@ static void ask_for(struct hotspot *h, uint64_t pc)
 		ask_for_pc(h, pc);
 	} else if (piece->asked != h->nr_questions + 1 && q->nr_known < MAX_HOTSPOT_PCS) {
 		piece->asked = h->nr_questions + 1;
-		q->known[q->nr_known++] = (struct hotspot_word){ .at = piece->blob.word_at, .word = piece->blob.word };
+		q->known[q->nr_known++] = (struct hotspot_word){ .at = piece->blob.word_at,
+								 .word = piece->blob.word };
 	}
 }
 
@@ -332,7 +341,9 @@ static bool want(void *own, struct foreign *foreign, uint64_t pc)
 
 /* ---- frames ---- */
 
-/* the piece that lay at this address when its frames had this tag; NULL: it is not known any more */
+/*
+ * the piece that lay at this address when its frames had this tag; NULL: it is not known any more
+ */
 static struct piece *piece_of(const struct hotspot *h, uint64_t address, uint32_t tag)
 {
 	struct piece *piece = piece_at(h, address);
@@ -355,7 +366,8 @@ static uint32_t number_of(struct hotspot_names *names, struct piece *piece)
 	return piece ? piece->name_number : 0;
 }
 
-_Static_assert(MAX_BLOB_BYTES <= 1ULL << (57 - HOTSPOT_OFFSET_SHIFT), "an offset in code fits into a frame");
+_Static_assert(MAX_BLOB_BYTES <= 1ULL << (57 - HOTSPOT_OFFSET_SHIFT),
+	       "an offset in code fits into a frame");
 
 static uint64_t see_frame(struct hotspot *h, struct hotspot_names *names, uint64_t frame)
 {
@@ -375,16 +387,19 @@ static uint64_t see_method(struct hotspot *h, struct hotspot_names *names, const
 	uint32_t number = h ? hotspot_methods_find(&h->methods, words) : 0;
 
 	if (!number)
-		return FRAME_HOTSPOT | (h ? number_of(names, piece_at(h, h->heaps.interpreter_start)) : 0);
-	return FRAME_HOTSPOT | HOTSPOT_BY_CALL | (uint64_t)METHOD_PLACE(words[1]) << HOTSPOT_OFFSET_SHIFT | number;
+		return FRAME_HOTSPOT |
+		       (h ? number_of(names, piece_at(h, h->heaps.interpreter_start)) : 0);
+	return FRAME_HOTSPOT | HOTSPOT_BY_CALL |
+	       (uint64_t)METHOD_PLACE(words[1]) << HOTSPOT_OFFSET_SHIFT | number;
 }
 
 /*
- * Replaces by numbers of names (hotspot_names.h): the addresses of frames in the JVM's code, and the two words of each
- * interpreted method (hotspot_abi.h). Of a process that is not known, no frame has a name.
+ * Replaces by numbers of names (hotspot_names.h): the addresses of frames in the JVM's code, and
+ * the two words of each interpreted method (hotspot_abi.h). Of a process that is not known, no
+ * frame has a name.
  */
-static uint32_t see(void *names, const struct runtime_process *process, struct foreign *foreign, pid_t pid, uint64_t *frames,
-		    uint32_t nr)
+static uint32_t see(void *names, const struct runtime_process *process, struct foreign *foreign,
+		    pid_t pid, uint64_t *frames, uint32_t nr)
 {
 	struct hotspot *h = process->own;
 	uint32_t kept = 0;
@@ -398,7 +413,8 @@ static uint32_t see(void *names, const struct runtime_process *process, struct f
 		if (hotspot_is_method(frames, nr, i)) {
 			frames[kept++] = see_method(h, names, &frames[i]);
 			i++;
-		} else if (frames[i] & FRAME_ADDRESS && !FRAME_IS_RUNTIME(frames[i]) && tag && tag <= MAX_FRAME_TAG) {
+		} else if (frames[i] & FRAME_ADDRESS && !FRAME_IS_RUNTIME(frames[i]) && tag &&
+			   tag <= MAX_FRAME_TAG) {
 			frames[kept++] = see_frame(h, names, frames[i]);
 		} else {
 			frames[kept++] = frames[i];
@@ -409,14 +425,17 @@ static uint32_t see(void *names, const struct runtime_process *process, struct f
 
 /* ---- as a runtime ---- */
 
-/* The file is libjvm.so, or a program that it was linked into. 0; -ENOENT: it does not export a JVM's tables; -EBADMSG */
+/*
+ * The file is libjvm.so, or a program that it was linked into. 0; -ENOENT: it does not export a
+ * JVM's tables; -EBADMSG
+ */
 static int read_image(void *image, struct elf_file *file)
 {
 	uint64_t structs, stride, types, size, bias;
 	int error = exports_find(file, "gHotSpotVMStructs", &structs, &size);
 
 	if (!error && REG_SENDER_SP == EH_NR_REGS)
-		return -ENOTSUP;	/* nothing is known of frames on this machine */
+		return -ENOTSUP; /* nothing is known of frames on this machine */
 
 	if (!error)
 		error = exports_find(file, "gHotSpotVMStructEntryArrayStride", &stride, &size);
@@ -428,13 +447,17 @@ static int read_image(void *image, struct elf_file *file)
 	if (error)
 		return error;
 	*(struct hotspot_image *)image = (struct hotspot_image){
-		.structs_from_text = structs - bias, .stride_from_text = stride - bias, .types_from_text = types - bias,
+		.structs_from_text = structs - bias,
+		.stride_from_text = stride - bias,
+		.types_from_text = types - bias,
 	};
 	return 0;
 }
 _Static_assert(sizeof(struct hotspot_image) <= RUNTIME_IMAGE_BYTES, "struct hotspot_image");
 
-/* Is this libjvm.so? That has to be known before it is compiled, for its code runs from the first. */
+/*
+ * Is this libjvm.so? That has to be known before it is compiled, for its code runs from the first.
+ */
 static bool is_file(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -448,7 +471,8 @@ static const char *name_of_code(const struct hotspot_name *code)
 	return strcmp(code->name, "Interpreter") ? code->name : "[interpreter]";
 }
 
-static size_t find(const void *names, uint64_t frame, struct runtime_function *functions, size_t max)
+static size_t find(const void *names, uint64_t frame, struct runtime_function *functions,
+		   size_t max)
 {
 	const struct hotspot_name *code = hotspot_names_get(names, HOTSPOT_NUMBER(frame));
 	size_t nr = code ? hotspot_names_of(code, frame, functions, max) : 0;

@@ -5,14 +5,14 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define MAX_HEAP_BYTES	(2ULL << 30)	/* ReservedCodeCacheSize's limit */
-#define FREE_SEGMENT	0xff
-#define MAX_HOPS	(MAX_BLOB_BYTES >> 6)
+#define MAX_HEAP_BYTES (2ULL << 30) /* ReservedCodeCacheSize's limit */
+#define FREE_SEGMENT   0xff
+#define MAX_HOPS       (MAX_BLOB_BYTES >> 6)
 
 /* ---- heaps ---- */
 
-static bool read_heap(struct hotspot_heap *heap, const struct hotspot_vm *vm, struct memory_reader *memory,
-		      uint64_t at)
+static bool read_heap(struct hotspot_heap *heap, const struct hotspot_vm *vm,
+		      struct memory_reader *memory, uint64_t at)
 {
 	uint64_t space = hotspot_address(vm, at, VM_HEAP_MEMORY);
 	uint64_t segments = hotspot_address(vm, at, VM_HEAP_SEGMENTS);
@@ -35,12 +35,14 @@ static void read_interpreter(struct hotspot_heaps *heaps, const struct hotspot_v
 	uint64_t queue = memory_u64(memory, vm->field[VM_INTERPRETER].at);
 
 	if (!queue)
-		return;		/* it is not made yet */
+		return; /* it is not made yet */
 	heaps->interpreter_start = hotspot_read(vm, memory, queue, VM_STUBS_BUFFER);
-	heaps->interpreter_end = heaps->interpreter_start + hotspot_read(vm, memory, queue, VM_STUBS_END);
+	heaps->interpreter_end =
+		heaps->interpreter_start + hotspot_read(vm, memory, queue, VM_STUBS_END);
 }
 
-int hotspot_heaps_read(struct hotspot_heaps *heaps, const struct hotspot_vm *vm, struct memory_reader *memory)
+int hotspot_heaps_read(struct hotspot_heaps *heaps, const struct hotspot_vm *vm,
+		       struct memory_reader *memory)
 {
 	uint64_t array = memory_u64(memory, vm->field[VM_HEAPS].at), data;
 	struct hotspot_heaps read = {};
@@ -53,7 +55,8 @@ int hotspot_heaps_read(struct hotspot_heaps *heaps, const struct hotspot_vm *vm,
 	if (memory->bad || !nr || nr > MAX_CODE_HEAPS)
 		return -EBADMSG;
 	for (; read.nr < nr; read.nr++)
-		if (!read_heap(&read.heap[read.nr], vm, memory, memory_u64(memory, data + read.nr * 8)))
+		if (!read_heap(&read.heap[read.nr], vm, memory,
+			       memory_u64(memory, data + read.nr * 8)))
 			return -EBADMSG;
 	read_interpreter(&read, vm, memory);
 	if (memory->bad)
@@ -114,7 +117,8 @@ static uint32_t in_code(const struct hotspot_blob *b, uint64_t address)
 	return address > b->code_start && address < b->code_end ? address - b->code_start : 0;
 }
 
-static void read_code(struct hotspot_blob *b, const struct hotspot_vm *vm, struct memory_reader *memory)
+static void read_code(struct hotspot_blob *b, const struct hotspot_vm *vm,
+		      struct memory_reader *memory)
 {
 	if (hotspot_has(vm, VM_BLOB_CODE_BEGIN)) {
 		b->code_start = hotspot_read(vm, memory, b->start, VM_BLOB_CODE_BEGIN);
@@ -125,9 +129,11 @@ static void read_code(struct hotspot_blob *b, const struct hotspot_vm *vm, struc
 	}
 }
 
-static void read_method(struct hotspot_blob *b, const struct hotspot_vm *vm, struct memory_reader *memory)
+static void read_method(struct hotspot_blob *b, const struct hotspot_vm *vm,
+			struct memory_reader *memory)
 {
-	uint64_t entry = b->code_start + hotspot_read(vm, memory, b->start, VM_NMETHOD_ENTRY_OFFSET);
+	uint64_t entry =
+		b->code_start + hotspot_read(vm, memory, b->start, VM_NMETHOD_ENTRY_OFFSET);
 
 	if (hotspot_has(vm, VM_NMETHOD_ENTRY))
 		entry = hotspot_read(vm, memory, b->start, VM_NMETHOD_ENTRY);
@@ -136,17 +142,20 @@ static void read_method(struct hotspot_blob *b, const struct hotspot_vm *vm, str
 	b->word_at = hotspot_address(vm, b->start, VM_NMETHOD_ID);
 }
 
-static void read_frame(struct hotspot_blob *b, const struct hotspot_vm *vm, struct memory_reader *memory)
+static void read_frame(struct hotspot_blob *b, const struct hotspot_vm *vm,
+		       struct memory_reader *memory)
 {
 	int64_t words = hotspot_read(vm, memory, b->start, VM_BLOB_FRAME_SIZE);
 	int64_t complete = hotspot_read(vm, memory, b->start, VM_BLOB_COMPLETE);
 
 	b->frame_bytes = (int32_t)words > 1 && (int32_t)words < 1 << 20 ? words * 8 : 0;
-	b->complete = complete >= 0 && complete < (int64_t)(b->code_end - b->code_start) ? complete : UINT32_MAX;
+	b->complete = complete >= 0 && complete < (int64_t)(b->code_end - b->code_start)
+			      ? complete
+			      : UINT32_MAX;
 }
 
-static int read_blob(struct hotspot_blob *b, const struct hotspot_vm *vm, struct memory_reader *memory,
-		     uint64_t limit)
+static int read_blob(struct hotspot_blob *b, const struct hotspot_vm *vm,
+		     struct memory_reader *memory, uint64_t limit)
 {
 	uint64_t size = hotspot_read(vm, memory, b->start, VM_BLOB_SIZE);
 
@@ -156,7 +165,8 @@ static int read_blob(struct hotspot_blob *b, const struct hotspot_vm *vm, struct
 	read_code(b, vm, memory);
 	if (b->code_start < b->start || b->code_start > b->code_end || b->code_end > b->end)
 		return -EBADMSG;
-	memory_string(memory, hotspot_read(vm, memory, b->start, VM_BLOB_NAME), b->name, sizeof(b->name));
+	memory_string(memory, hotspot_read(vm, memory, b->start, VM_BLOB_NAME), b->name,
+		      sizeof(b->name));
 	b->kind = kind_of(b->name);
 	read_frame(b, vm, memory);
 	b->word_at = hotspot_address(vm, b->start, VM_BLOB_NAME);

@@ -6,7 +6,7 @@
 
 #include "base/hash.h"
 
-#define MAX_METHODS 200000	/* a program that makes them as it goes must not fill our memory */
+#define MAX_METHODS 200000 /* a program that makes them as it goes must not fill our memory */
 
 struct known_method {
 	struct hotspot_method_key key;
@@ -19,7 +19,8 @@ void hotspot_methods_free(struct hotspot_methods *m)
 	hash_free_all(m->by_key);
 }
 
-static struct known_method *find(const struct hotspot_methods *m, const struct hotspot_method_key *key)
+static struct known_method *find(const struct hotspot_methods *m,
+				 const struct hotspot_method_key *key)
 {
 	struct known_method *known;
 
@@ -28,7 +29,8 @@ static struct known_method *find(const struct hotspot_methods *m, const struct h
 }
 
 /* False: it is not known, or its name was forgotten: then it is to be read again */
-static bool is_known(struct hotspot_methods *m, struct hotspot_names *names, const struct hotspot_method_key *key)
+static bool is_known(struct hotspot_methods *m, struct hotspot_names *names,
+		     const struct hotspot_method_key *key)
 {
 	struct known_method *known = find(m, key);
 
@@ -53,7 +55,8 @@ uint32_t hotspot_methods_find(const struct hotspot_methods *m, const uint64_t *w
 	return known ? known->number : 0;
 }
 
-static void add(struct hotspot_methods *m, struct hotspot_names *names, const struct hotspot_named *named)
+static void add(struct hotspot_methods *m, struct hotspot_names *names,
+		const struct hotspot_named *named)
 {
 	struct known_method *known = find(m, &named->key) ? NULL : calloc(1, sizeof(*known));
 
@@ -71,7 +74,8 @@ struct asker {
 	struct foreign *foreign;
 	struct hotspot_names *names;
 	uint64_t *frames;
-	uint32_t at[MAX_HOTSPOT_METHODS];	/* of those without an identity: that of the second word */
+	/* of those without an identity: that of the second word */
+	uint32_t at[MAX_HOTSPOT_METHODS];
 };
 
 static void take(struct asker *a, const struct hotspot_named *named)
@@ -83,7 +87,8 @@ static void take(struct asker *a, const struct hotspot_named *named)
 	if (named->name_bytes)
 		add(a->methods, a->names, named);
 	else if (!q->methods[named->number].key.identity)
-		a->frames[a->at[named->number]] = METHOD_IDENTITY(named->key.identity) | named->place;
+		a->frames[a->at[named->number]] =
+			METHOD_IDENTITY(named->key.identity) | named->place;
 }
 
 static void ask(struct asker *a)
@@ -111,22 +116,29 @@ static void ask_for(struct asker *a, const struct hotspot_method_question *metho
 		ask(a);
 }
 
-void hotspot_methods_read(struct hotspot_methods *m, struct hotspot_question *question, struct foreign *foreign,
-			  struct hotspot_names *names, uint64_t *frames, uint32_t nr)
+void hotspot_methods_read(struct hotspot_methods *m, struct hotspot_question *question,
+			  struct foreign *foreign, struct hotspot_names *names, uint64_t *frames,
+			  uint32_t nr)
 {
-	struct asker a = { .methods = m, .question = question, .foreign = foreign, .names = names, .frames = frames };
+	struct asker a = { .methods = m,
+			   .question = question,
+			   .foreign = foreign,
+			   .names = names,
+			   .frames = frames };
 
 	for (uint32_t i = 0; i + 1 < nr; i++)
 		if (hotspot_is_method(frames, nr, i) && frames[i + 1] & METHOD_UNSEEN)
 			ask_for(&a,
-				&(struct hotspot_method_question){ .key.address = METHOD_ADDRESS(frames[i]),
-								   .bytecode = METHOD_BYTECODE(frames[i + 1]) },
+				&(struct hotspot_method_question){
+					.key.address = METHOD_ADDRESS(frames[i]),
+					.bytecode = METHOD_BYTECODE(frames[i + 1]) },
 				i + 1);
 	ask(&a);
 	for (uint32_t i = 0; i + 1 < nr && HASH_COUNT(m->by_key) < MAX_METHODS; i++) {
 		struct hotspot_method_question method = { .key = key_of(&frames[i]) };
 
-		if (hotspot_is_method(frames, nr, i) && !(frames[i + 1] & METHOD_UNSEEN) && !is_known(m, names, &method.key))
+		if (hotspot_is_method(frames, nr, i) && !(frames[i + 1] & METHOD_UNSEEN) &&
+		    !is_known(m, names, &method.key))
 			ask_for(&a, &method, 0);
 	}
 	ask(&a);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The interpreted methods of one JVM. They are read when a stack with them arrives, because a class may be unloaded before
- * the report needs the names.
+ * The interpreted methods of one JVM. They are read when a stack with them arrives, because a class
+ * may be unloaded before the report needs the names.
  */
 #ifndef EHPERF_RUNTIMES_HOTSPOT_METHODS_H
 #define EHPERF_RUNTIMES_HOTSPOT_METHODS_H
@@ -12,7 +12,7 @@
 
 struct hotspot_methods {
 	struct known_method *by_key;
-};	/* {} at first */
+}; /* {} at first */
 
 void hotspot_methods_free(struct hotspot_methods *methods);
 
@@ -24,12 +24,13 @@ static inline bool hotspot_is_method(const uint64_t *frames, uint32_t nr, uint32
 }
 
 /*
- * Reads the methods among the frames that are not known yet, and adds their names. Methods that the host has recorded are
- * identified now: their second words become those that the kernel would have written. *question has a VM that was read; its
- * methods are overwritten
+ * Reads the methods among the frames that are not known yet, and adds their names. Methods that the
+ * host has recorded are identified now: their second words become those that the kernel would have
+ * written. *question has a VM that was read; its methods are overwritten
  */
 void hotspot_methods_read(struct hotspot_methods *methods, struct hotspot_question *question,
-			  struct foreign *foreign, struct hotspot_names *names, uint64_t *frames, uint32_t nr);
+			  struct foreign *foreign, struct hotspot_names *names, uint64_t *frames,
+			  uint32_t nr);
 
 /* the number of the name of the method with these two words; 0: the method is not known */
 uint32_t hotspot_methods_find(const struct hotspot_methods *methods, const uint64_t *words);

@@ -9,9 +9,9 @@
 
 struct numbered {
 	uint32_t number;
-	bool used;			/* since the last hotspot_names_forget() */
+	bool used; /* since the last hotspot_names_forget() */
 	UT_hash_handle hh;
-	struct hotspot_name name;	/* the last member: its parts follow */
+	struct hotspot_name name; /* the last member: its parts follow */
 };
 
 struct hotspot_names {
@@ -35,7 +35,9 @@ void hotspot_names_free(struct hotspot_names *names)
 uint32_t hotspot_names_add(struct hotspot_names *names, const struct hotspot_name *name)
 {
 	size_t bytes = hotspot_name_bytes(name->nr_places, name->nr_scopes, name->text_bytes);
-	struct numbered *added = names->last_number < UINT32_MAX ? malloc(offsetof(struct numbered, name) + bytes) : NULL;
+	struct numbered *added = names->last_number < UINT32_MAX
+					 ? malloc(offsetof(struct numbered, name) + bytes)
+					 : NULL;
 
 	if (!added)
 		return 0;
@@ -117,20 +119,23 @@ void hotspot_name_fill(struct hotspot_name *name, const struct hotspot_scopes *s
 bool hotspot_name_is_sound(const struct hotspot_name *name, size_t bytes)
 {
 	if (bytes < sizeof(*name) || name->name[sizeof(name->name) - 1] ||
-	    hotspot_name_bytes(name->nr_places, name->nr_scopes, name->text_bytes) > bytes || !name->text_bytes ||
-	    text_of(name)[name->text_bytes - 1])
+	    hotspot_name_bytes(name->nr_places, name->nr_scopes, name->text_bytes) > bytes ||
+	    !name->text_bytes || text_of(name)[name->text_bytes - 1])
 		return false;
 	for (uint32_t i = 0; i < name->nr_places; i++)
 		if (places_of(name)[i].scope >= name->nr_scopes)
 			return false;
 	for (uint32_t i = 0; i < name->nr_scopes; i++)
-		if (scopes_of(name)[i].name >= name->text_bytes || scopes_of(name)[i].file >= name->text_bytes ||
-		    scopes_of(name)[i].caller > i)
+		if (scopes_of(name)[i].name >= name->text_bytes ||
+		    scopes_of(name)[i].file >= name->text_bytes || scopes_of(name)[i].caller > i)
 			return false;
 	return true;
 }
 
-/* The number of the scope at this offset in the code: that of the first place that does not lie before it. */
+/*
+ * The number of the scope at this offset in the code: that of the first place that does not lie
+ * before it.
+ */
 static uint32_t scope_of(const struct hotspot_name *name, uint32_t offset)
 {
 	const struct hotspot_place *places = places_of(name);
@@ -139,8 +144,8 @@ static uint32_t scope_of(const struct hotspot_name *name, uint32_t offset)
 	return first < name->nr_places ? places[first].scope : 0;
 }
 
-size_t hotspot_names_of(const struct hotspot_name *name, uint64_t frame, struct runtime_function *functions,
-			size_t max)
+size_t hotspot_names_of(const struct hotspot_name *name, uint64_t frame,
+			struct runtime_function *functions, size_t max)
 {
 	uint32_t scope = scope_of(name, HOTSPOT_OFFSET(frame));
 	size_t nr = 0;
@@ -149,10 +154,11 @@ size_t hotspot_names_of(const struct hotspot_name *name, uint64_t frame, struct 
 		const struct hotspot_scope *s = &scopes_of(name)[scope];
 
 		functions[nr++] = (struct runtime_function){
-			.name = text_of(name) + s->name, .file = text_of(name)[s->file] ? text_of(name) + s->file : NULL,
+			.name = text_of(name) + s->name,
+			.file = text_of(name)[s->file] ? text_of(name) + s->file : NULL,
 			.line = s->line,
 		};
-		scope = s->caller - 1;	/* none: as far as can be */
+		scope = s->caller - 1; /* none: as far as can be */
 	}
 	return nr;
 }

@@ -11,7 +11,7 @@
 #include "unwind/mapping_list.h"
 
 /* a walk may still be reading what was replaced: no walk takes a hundredth of that */
-#define KEPT_NS		1000000000ULL
+#define KEPT_NS 1000000000ULL
 
 static struct eh_page *page_at(const struct hotspot *h, uint32_t nr)
 {
@@ -43,15 +43,17 @@ void hotspot_release_old(struct hotspot *h, uint64_t now)
 static void release_later(struct hotspot *h, loc_t loc, uint32_t bytes)
 {
 	if (loc && !array_reserve(&h->old, &h->old_room, h->nr_old + 1))
-		h->old[h->nr_old++] = (struct extent){ .loc = loc, .bytes = bytes, .until_ns = clock_ns() + KEPT_NS };
+		h->old[h->nr_old++] = (struct extent){ .loc = loc,
+						       .bytes = bytes,
+						       .until_ns = clock_ns() + KEPT_NS };
 }
 
 /* a page that is being written */
 struct page_writer {
-	uint32_t nr_rows, nr_rules;	/* the first rule is that of what is not known */
+	uint32_t nr_rows, nr_rules; /* the first rule is that of what is not known */
 	uint32_t rows[PAGE_BYTES];
-	struct eh_rule rules[2 * PAGE_BYTES + 1];	/* and notes */
-	uint32_t first_rule;		/* of the piece at hand */
+	struct eh_rule rules[2 * PAGE_BYTES + 1]; /* and notes */
+	uint32_t first_rule;                      /* of the piece at hand */
 };
 
 uint32_t hotspot_tag_of(const struct piece *piece)
@@ -60,10 +62,13 @@ uint32_t hotspot_tag_of(const struct piece *piece)
 }
 
 /* the number of the rule with its note */
-static uint32_t rule_number(struct page_writer *w, const struct piece *piece, const struct eh_rule *rule)
+static uint32_t rule_number(struct page_writer *w, const struct piece *piece,
+			    const struct eh_rule *rule)
 {
 	struct eh_rule noted = *rule;
-	struct eh_note note = { .at = piece->blob.word_at, .word = piece->blob.word, .tag = hotspot_tag_of(piece) };
+	struct eh_note note = { .at = piece->blob.word_at,
+				.word = piece->blob.word,
+				.tag = hotspot_tag_of(piece) };
 
 	noted.flags |= RULE_NOTED;
 	for (uint32_t i = w->first_rule; i < w->nr_rules; i += 2)
@@ -89,13 +94,15 @@ static bool put_piece(struct page_writer *w, const struct piece *piece, uint64_t
 	w->first_rule = w->nr_rules;
 	for (uint32_t i = 0; i < piece->nr_rows; i++) {
 		uint64_t from = piece->blob.start + piece->rows[i].at;
-		uint64_t to = i + 1 < piece->nr_rows ? piece->blob.start + piece->rows[i + 1].at : piece->blob.end;
+		uint64_t to = i + 1 < piece->nr_rows ? piece->blob.start + piece->rows[i + 1].at
+						     : piece->blob.end;
 
 		if (to <= page || from >= page + PAGE_BYTES)
 			continue;
 		if (w->nr_rules + 2 > MAX_PAGE_RULES)
 			return false;
-		put_row(w, from < page ? 0 : from - page, rule_number(w, piece, &piece->rows[i].rule));
+		put_row(w, from < page ? 0 : from - page,
+			rule_number(w, piece, &piece->rows[i].rule));
 	}
 	if (piece->blob.end < page + PAGE_BYTES)
 		put_row(w, piece->blob.end - page, 0);
@@ -123,7 +130,8 @@ static bool fill_page(const struct hotspot *h, struct page_writer *w, uint64_t p
 	w->nr_rules = 1;
 	w->rules[0] = (struct eh_rule){};
 	put_row(w, 0, 0);
-	for (size_t i = hotspot_first_behind(h, page); i < h->nr && h->pieces[i]->blob.start < page + PAGE_BYTES; i++)
+	for (size_t i = hotspot_first_behind(h, page);
+	     i < h->nr && h->pieces[i]->blob.start < page + PAGE_BYTES; i++)
 		if (!put_piece(w, h->pieces[i], page))
 			return false;
 	return true;
@@ -170,7 +178,8 @@ void hotspot_write_pages(struct hotspot *h, uint64_t start, uint64_t end)
 
 int hotspot_make_pages(struct hotspot *h)
 {
-	uint64_t start = UINT64_MAX, end = 0, nr, max = (SLAB_BYTES - EXTENT_ALIGNMENT) / sizeof(struct eh_page);
+	uint64_t start = UINT64_MAX, end = 0, nr,
+		 max = (SLAB_BYTES - EXTENT_ALIGNMENT) / sizeof(struct eh_page);
 	struct eh_module *module = slabs_at(h->slabs, h->module);
 
 	for (uint32_t i = 0; i < h->heaps.nr; i++) {
@@ -191,7 +200,8 @@ int hotspot_make_pages(struct hotspot *h)
 	h->start = start;
 	h->nr_pages = nr;
 	module->tables[TABLE_CFI] = (struct eh_table){
-		.first_page = anonymous_offset(start) >> PAGE_ROWS_SHIFT, .pages = h->pages,
+		.first_page = anonymous_offset(start) >> PAGE_ROWS_SHIFT,
+		.pages = h->pages,
 	};
 	__atomic_store_n(&module->tables[TABLE_CFI].nr_pages, nr, __ATOMIC_RELEASE);
 	return 0;

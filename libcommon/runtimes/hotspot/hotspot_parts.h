@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is known of a JVM, shared by hotspot.c, which asks for pieces of code, and hotspot_pages.c, which writes their rows. */
+/*
+ * What is known of a JVM, shared by hotspot.c, which asks for pieces of code, and hotspot_pages.c,
+ * which writes their rows.
+ */
 #ifndef EHPERF_RUNTIMES_HOTSPOT_PARTS_H
 #define EHPERF_RUNTIMES_HOTSPOT_PARTS_H
 
@@ -12,16 +15,16 @@
 #include "table/slabs.h"
 #include "unwind/foreign.h"
 
-#define PAGE_BYTES	(1u << PAGE_ROWS_SHIFT)
+#define PAGE_BYTES (1u << PAGE_ROWS_SHIFT)
 
 struct piece {
 	struct hotspot_blob blob;
-	uint32_t number;	/* from 0, in the order of being found */
-	uint32_t asked;		/* the last question that contained it */
+	uint32_t number; /* from 0, in the order of being found */
+	uint32_t asked;  /* the last question that contained it */
 	uint32_t nr_rows;
-	struct hotspot_row *rows;	/* NULL when the code is gone */
+	struct hotspot_row *rows; /* NULL when the code is gone */
 	struct hotspot_name *name;
-	uint32_t name_number;	/* of the copy that stacks name; 0: none does */
+	uint32_t name_number; /* of the copy that stacks name; 0: none does */
 };
 
 /* of the slabs */
@@ -29,7 +32,8 @@ struct eh_hotspot_module {
 	struct eh_module module;
 	struct eh_hotspot layout;
 };
-_Static_assert(offsetof(struct eh_hotspot_module, layout) == sizeof(struct eh_module), "where the kernel looks");
+_Static_assert(offsetof(struct eh_hotspot_module, layout) == sizeof(struct eh_module),
+	       "where the kernel looks");
 
 struct extent {
 	loc_t loc;
@@ -37,7 +41,7 @@ struct extent {
 	uint64_t until_ns;
 };
 
-struct hotspot {	/* of a process */
+struct hotspot { /* of a process */
 	struct slabs *slabs;
 	pid_t pid;
 	loc_t module;
@@ -48,9 +52,9 @@ struct hotspot {	/* of a process */
 	struct hotspot_question question;
 	uint32_t nr_questions;
 	struct hotspot_heaps heaps;
-	struct piece **all;	/* by number */
+	struct piece **all; /* by number */
 	size_t nr_all, all_room;
-	struct piece **pieces;	/* those that are there, by address; none overlaps another */
+	struct piece **pieces; /* those that are there, by address; none overlaps another */
 	size_t nr, room;
 	struct hotspot_methods methods;
 	/* the pages of .module, from that of this address on, and what they take */
@@ -58,7 +62,7 @@ struct hotspot {	/* of a process */
 	uint32_t nr_pages;
 	loc_t pages;
 	uint32_t *extent_bytes;
-	struct extent *old;	/* in the order of their until_ns */
+	struct extent *old; /* in the order of their until_ns */
 	size_t nr_old, old_room;
 };
 
@@ -73,7 +77,10 @@ void hotspot_release_pages(struct hotspot *h);
 /* the number of the first piece that ends behind this address */
 size_t hotspot_first_behind(const struct hotspot *h, uint64_t address);
 
-/* distinguishes frames in this piece from those in pieces that were or will be at the same addresses */
+/*
+ * distinguishes frames in this piece from those in pieces that were or will be at the same
+ * addresses
+ */
 uint32_t hotspot_tag_of(const struct piece *piece);
 
 /* Gives back what was replaced long enough ago. */

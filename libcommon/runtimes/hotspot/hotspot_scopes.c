@@ -5,11 +5,11 @@
 
 #include "runtimes/hotspot/hotspot_method.h"
 
-#define MAX_DEPTH_OF_SCOPES	256
-#define MAX_METHODS		1024	/* of one compiled method */
-#define MAX_PLACES_BYTES	(1 << 20)
-#define NO_SCOPE		0	/* DebugInformationRecorder::serialized_null */
-#define BCI_BIAS		(-1)	/* InvocationEntryBci: numbers in the stream begin there */
+#define MAX_DEPTH_OF_SCOPES 256
+#define MAX_METHODS         1024 /* of one compiled method */
+#define MAX_PLACES_BYTES    (1 << 20)
+#define NO_SCOPE            0    /* DebugInformationRecorder::serialized_null */
+#define BCI_BIAS            (-1) /* InvocationEntryBci: numbers in the stream begin there */
 
 struct pc_desc {
 	int32_t pc_offset, scope_offset, objects_offset, flags;
@@ -26,12 +26,12 @@ struct scopes_reader {
 	struct hotspot_scopes *scopes;
 	const struct hotspot_vm *vm;
 	struct memory_reader *memory;
-	uint64_t data, metadata;	/* addresses of the scopes and of the table of methods */
-	uint32_t offset_of[MAX_HOTSPOT_SCOPES];	/* [scope]: in data */
+	uint64_t data, metadata; /* addresses of the scopes and of the table of methods */
+	uint32_t offset_of[MAX_HOTSPOT_SCOPES]; /* [scope]: in data */
 	uint32_t nr_methods;
 };
 
-static struct known_method methods[MAX_METHODS];	/* large; a worker has one thread */
+static struct known_method methods[MAX_METHODS]; /* large; a worker has one thread */
 
 /* an offset in the text, 0 with an empty string where there is no room */
 static uint32_t add_text(struct hotspot_scopes *s, const char *string)
@@ -66,7 +66,8 @@ static const struct known_method *method_at(struct scopes_reader *r, uint64_t ad
 }
 
 /* the number of the scope, or -1. caller: number + 1 */
-static int add_scope(struct scopes_reader *r, uint64_t method, int32_t bci, uint32_t caller, uint32_t offset)
+static int add_scope(struct scopes_reader *r, uint64_t method, int32_t bci, uint32_t caller,
+		     uint32_t offset)
 {
 	struct hotspot_scopes *s = r->scopes;
 	const struct known_method *known = method_at(r, method);
@@ -74,7 +75,9 @@ static int add_scope(struct scopes_reader *r, uint64_t method, int32_t bci, uint
 	if (!known || s->nr_scopes == MAX_HOTSPOT_SCOPES)
 		return -1;
 	s->scopes[s->nr_scopes] = (struct hotspot_scope){
-		.name = known->name, .file = known->file, .caller = caller,
+		.name = known->name,
+		.file = known->file,
+		.caller = caller,
 		.line = bci < 0 ? 0 : hotspot_method_line(&known->method, r->vm, r->memory, bci),
 	};
 	r->offset_of[s->nr_scopes] = offset;
@@ -95,7 +98,10 @@ struct raw_scope {
 	int32_t bci;
 };
 
-/* The number of the scope at this offset in the data, with its callers; -1: there is none that can be read */
+/*
+ * The number of the scope at this offset in the data, with its callers; -1: there is none that can
+ * be read
+ */
 static int scope_at(struct scopes_reader *r, uint32_t offset)
 {
 	struct raw_scope chain[MAX_DEPTH_OF_SCOPES];
@@ -128,22 +134,26 @@ static void read_places(struct scopes_reader *r, uint64_t at, uint64_t end)
 	struct hotspot_scopes *s = r->scopes;
 	int64_t last = -1;
 
-	for (; end - at >= sizeof(struct pc_desc) && s->nr_places < MAX_HOTSPOT_PLACES && !r->memory->bad;
+	for (; end - at >= sizeof(struct pc_desc) && s->nr_places < MAX_HOTSPOT_PLACES &&
+	       !r->memory->bad;
 	     at += sizeof(struct pc_desc)) {
 		struct pc_desc desc;
 		int scope;
 
 		memory_read(r->memory, at, &desc, sizeof(desc));
 		if (desc.pc_offset <= last || desc.pc_offset > MAX_BLOB_BYTES)
-			continue;	/* the first and the last one are none */
+			continue; /* the first and the last one are none */
 		last = desc.pc_offset;
 		scope = scope_at(r, desc.scope_offset);
-		s->places[s->nr_places++] = (struct hotspot_place){ .at = desc.pc_offset, .scope = scope < 0 ? 0 : scope };
+		s->places[s->nr_places++] =
+			(struct hotspot_place){ .at = desc.pc_offset,
+						.scope = scope < 0 ? 0 : scope };
 	}
 }
 
 /* Until JDK 22, all lies in the blob; later, much of it elsewhere. */
-static void find_data(struct scopes_reader *r, const struct hotspot_blob *b, uint64_t *pcs, uint64_t *end)
+static void find_data(struct scopes_reader *r, const struct hotspot_blob *b, uint64_t *pcs,
+		      uint64_t *end)
 {
 	const struct hotspot_vm *vm = r->vm;
 	uint64_t base = b->start;
@@ -165,11 +175,12 @@ static void find_data(struct scopes_reader *r, const struct hotspot_blob *b, uin
 			      hotspot_read(vm, r->memory, b->start, VM_BLOB_RELOCATION_SIZE);
 }
 
-void hotspot_scopes_read(struct hotspot_scopes *s, const struct hotspot_blob *b, const struct hotspot_vm *vm,
-			 struct memory_reader *memory)
+void hotspot_scopes_read(struct hotspot_scopes *s, const struct hotspot_blob *b,
+			 const struct hotspot_vm *vm, struct memory_reader *memory)
 {
 	static struct scopes_reader r;
-	enum hotspot_field field = hotspot_has(vm, VM_COMPILED_METHOD) ? VM_COMPILED_METHOD : VM_NMETHOD_METHOD;
+	enum hotspot_field field =
+		hotspot_has(vm, VM_COMPILED_METHOD) ? VM_COMPILED_METHOD : VM_NMETHOD_METHOD;
 	uint64_t pcs, end;
 
 	r = (struct scopes_reader){ .scopes = s, .vm = vm, .memory = memory };

@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <string.h>
 
-#define MAX_ENTRIES	8192	/* JDK 17 has 1,100 */
-#define MAX_FIELD_NAME	64
+#define MAX_ENTRIES    8192 /* JDK 17 has 1,100 */
+#define MAX_FIELD_NAME 64
 
 /* VMStructEntry in vmStructs.hpp */
 struct entry {
-	uint64_t type, field, kind;	/* strings; kind: the field's type */
+	uint64_t type, field, kind; /* strings; kind: the field's type */
 	int32_t is_static;
 	uint64_t offset, address;
 };
@@ -42,8 +42,9 @@ static uint8_t bytes_of(const char *kind)
 		const char *kind;
 		uint8_t bytes;
 	} kinds[] = {
-		{ "address", 8 }, { "size_t", 8 }, { "uint64_t", 8 }, { "intptr_t", 8 }, { "u2", 2 }, { "int16_t", 2 },
-		{ "jushort", 2 }, { "u1", 1 }, { "bool", 1 }, { "char", 1 }, { "CodeBlobKind", 1 },
+		{ "address", 8 }, { "size_t", 8 },  { "uint64_t", 8 },     { "intptr_t", 8 },
+		{ "u2", 2 },      { "int16_t", 2 }, { "jushort", 2 },      { "u1", 1 },
+		{ "bool", 1 },    { "char", 1 },    { "CodeBlobKind", 1 },
 	};
 
 	if (strchr(kind, '*'))
@@ -54,7 +55,8 @@ static uint8_t bytes_of(const char *kind)
 	return 4;
 }
 
-static void take_entry(struct hotspot_vm *vm, struct memory_reader *memory, const struct entry *entry)
+static void take_entry(struct hotspot_vm *vm, struct memory_reader *memory,
+		       const struct entry *entry)
 {
 	char type[MAX_FIELD_NAME], field[MAX_FIELD_NAME], kind[MAX_FIELD_NAME];
 
@@ -64,7 +66,7 @@ static void take_entry(struct hotspot_vm *vm, struct memory_reader *memory, cons
 		if (strcmp(field, wanted[i].field) || strcmp(type, wanted[i].type))
 			continue;
 		kind[0] = '\0';
-		if (entry->kind)	/* it may not be said */
+		if (entry->kind) /* it may not be said */
 			memory_string(memory, entry->kind, kind, sizeof(kind));
 		vm->field[i].at = entry->is_static ? entry->address : entry->offset;
 		vm->field[i].bytes = bytes_of(kind);
@@ -101,8 +103,8 @@ static void read_types(struct hotspot_vm *vm, struct memory_reader *memory, uint
 	}
 }
 
-int hotspot_vm_read(struct hotspot_vm *vm, struct memory_reader *memory, const struct hotspot_image *image,
-		    uint64_t text)
+int hotspot_vm_read(struct hotspot_vm *vm, struct memory_reader *memory,
+		    const struct hotspot_image *image, uint64_t text)
 {
 	uint64_t at = memory_u64(memory, text + image->structs_from_text);
 	struct hotspot_vm read = {};
@@ -134,9 +136,11 @@ int64_t hotspot_read(const struct hotspot_vm *vm, struct memory_reader *memory, 
 	case 8:
 		return memory_u64(memory, address);
 	case 4:
-		return vm->field[field].is_signed ? (int32_t)memory_u32(memory, address) : (int64_t)memory_u32(memory, address);
+		return vm->field[field].is_signed ? (int32_t)memory_u32(memory, address)
+						  : (int64_t)memory_u32(memory, address);
 	case 2:
-		return vm->field[field].is_signed ? (int16_t)memory_u16(memory, address) : memory_u16(memory, address);
+		return vm->field[field].is_signed ? (int16_t)memory_u16(memory, address)
+						  : memory_u16(memory, address);
 	case 1:
 		return memory_u8(memory, address);
 	default:

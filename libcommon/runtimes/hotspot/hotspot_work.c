@@ -19,8 +19,8 @@ _Static_assert(MAX_HOTSPOT_PCS <= MAX_MEMORY_WORDS, "all that are known can be l
 
 struct rows {
 	struct hotspot_code *code;
-	uint32_t base;		/* of the offsets that come, from the blob's start */
-	size_t room;		/* in rows */
+	uint32_t base; /* of the offsets that come, from the blob's start */
+	size_t room;   /* in rows */
 	bool full;
 };
 
@@ -55,13 +55,15 @@ static bool begins_with(const char *string, const char *prefix)
 	return !strncmp(string, prefix, strlen(prefix));
 }
 
-/* InterpreterCodelet in hotspot/share/interpreter/interpreter.hpp, and what its code is aligned to */
+/*
+ * InterpreterCodelet in hotspot/share/interpreter/interpreter.hpp, and what its code is aligned to
+ */
 struct codelet {
 	uint64_t description;
 	uint32_t bytes, bytecode;
 };
 #define CODELET_ALIGNMENT 32
-#define MAX_CODELETS 4096
+#define MAX_CODELETS      4096
 
 /* where the interpreter's frame is complete, it has its method */
 static void add_interpreted_row(void *arg, size_t at, const struct eh_rule *rule)
@@ -73,8 +75,8 @@ static void add_interpreted_row(void *arg, size_t at, const struct eh_rule *rule
 	add_row(arg, at, &interpreted);
 }
 
-static int add_interpreter(struct rows *rows, const uint8_t *code, const struct hotspot_heaps *heaps,
-			   struct memory_reader *memory)
+static int add_interpreter(struct rows *rows, const uint8_t *code,
+			   const struct hotspot_heaps *heaps, struct memory_reader *memory)
 {
 	const struct hotspot_blob *blob = &rows->code->blob;
 	struct eh_rule framed = interpreter_frame_rule();
@@ -85,7 +87,8 @@ static int add_interpreter(struct rows *rows, const uint8_t *code, const struct 
 		return -EBADMSG;
 	rows->base = blob->code_start - blob->start;
 	for (int i = 0; i < MAX_CODELETS && at < end && !error; i++) {
-		struct interpreter_piece piece = { .start = at + sizeof(struct codelet) - blob->code_start };
+		struct interpreter_piece piece = { .start = at + sizeof(struct codelet) -
+							    blob->code_start };
 		struct codelet codelet;
 		char description[64];
 		code_rule_fn *add = add_interpreted_row;
@@ -94,11 +97,16 @@ static int add_interpreter(struct rows *rows, const uint8_t *code, const struct 
 		if (codelet.bytes < sizeof(codelet) || codelet.bytes > end - at)
 			return -EBADMSG;
 		memory_string(memory, codelet.description, description, sizeof(description));
-		piece.start = ((at + sizeof(codelet) + CODELET_ALIGNMENT - 1) & -CODELET_ALIGNMENT) - blob->code_start;
+		piece.start =
+			((at + sizeof(codelet) + CODELET_ALIGNMENT - 1) & -CODELET_ALIGNMENT) -
+			blob->code_start;
 		piece.end = at + codelet.bytes - blob->code_start;
 		piece.enters = strstr(description, "method entry point");
 		piece.is_called = begins_with(description, "result handlers");
-		/* compiled code's frames become interpreted ones here; until all are there, they have what was there before */
+		/*
+		 * compiled code's frames become interpreted ones here; until all are there, they
+		 * have what was there before
+		 */
 		if (begins_with(description, "deoptimization entry points"))
 			add = add_row;
 		/* a return address at the beginning of the code is looked up before it */
@@ -116,8 +124,12 @@ static int add_compiled(struct rows *rows, const uint8_t *code)
 {
 	const struct hotspot_blob *b = &rows->code->blob;
 	struct jit_code jit = {
-		.bytes = code, .size = b->code_end - b->code_start, .vaddr = b->code_start,
-		.frame_bytes = b->frame_bytes, .complete = b->complete, .nr_entries = 1,
+		.bytes = code,
+		.size = b->code_end - b->code_start,
+		.vaddr = b->code_start,
+		.frame_bytes = b->frame_bytes,
+		.complete = b->complete,
+		.nr_entries = 1,
 	};
 
 	if (b->entry)
@@ -169,7 +181,9 @@ static int add_rows(struct rows *rows, const uint8_t *code, const struct hotspot
 	}
 }
 
-/* The code's rows, of the room behind it. Without any, it is known that there are none. 0 or -errno */
+/*
+ * The code's rows, of the room behind it. Without any, it is known that there are none. 0 or -errno
+ */
 static int describe(struct hotspot_code *code, size_t room, const struct hotspot_heaps *heaps,
 		    struct memory_reader *memory)
 {
@@ -197,7 +211,7 @@ static int describe(struct hotspot_code *code, size_t room, const struct hotspot
 
 /* ---- names ---- */
 
-static struct hotspot_scopes scopes;	/* large */
+static struct hotspot_scopes scopes; /* large */
 
 /* Writes `scopes`, in so much room: its bytes, 0: there is none */
 static uint32_t write_name(struct hotspot_name *name, size_t room, uint64_t address)
@@ -245,8 +259,9 @@ static bool is_method(const struct hotspot_vm *vm, struct memory_reader *memory,
 }
 
 /* Appends the method that lies there, if the bytecode is its own. */
-static void answer_bytecode(const struct hotspot_question *q, struct hotspot_named *named, size_t *bytes,
-			    struct memory_reader *memory, const struct hotspot_method_question *method)
+static void answer_bytecode(const struct hotspot_question *q, struct hotspot_named *named,
+			    size_t *bytes, struct memory_reader *memory,
+			    const struct hotspot_method_question *method)
 {
 	struct hotspot_method m;
 	uint64_t place;
@@ -264,21 +279,22 @@ static void answer_bytecode(const struct hotspot_question *q, struct hotspot_nam
 }
 
 /* Appends the method's name, if it can be read. */
-static void answer_name(const struct hotspot_question *q, struct hotspot_named *named, size_t room, size_t *bytes,
-			struct memory_reader *memory)
+static void answer_name(const struct hotspot_question *q, struct hotspot_named *named, size_t room,
+			size_t *bytes, struct memory_reader *memory)
 {
 	if (!is_method(&q->vm, memory, &named->key))
 		return;
 	hotspot_scopes_of_method(&scopes, &q->vm, memory, named->key.address);
 	if (!scopes.nr_scopes)
 		return;
-	named->name_bytes = write_name((struct hotspot_name *)(named + 1), room, named->key.address);
+	named->name_bytes =
+		write_name((struct hotspot_name *)(named + 1), room, named->key.address);
 	if (named->name_bytes)
 		*bytes += named_bytes(named);
 }
 
-static void answer_method(const struct hotspot_question *q, struct hotspot_answer *answer, size_t room,
-			  size_t *bytes, struct memory_reader *memory, uint32_t number)
+static void answer_method(const struct hotspot_question *q, struct hotspot_answer *answer,
+			  size_t room, size_t *bytes, struct memory_reader *memory, uint32_t number)
 {
 	struct hotspot_named *named = (struct hotspot_named *)((uint8_t *)answer + *bytes);
 
@@ -291,8 +307,8 @@ static void answer_method(const struct hotspot_question *q, struct hotspot_answe
 		answer_bytecode(q, named, bytes, memory, &q->methods[number]);
 }
 
-static void answer_methods(const struct hotspot_question *q, struct hotspot_answer *answer, size_t room,
-			   size_t *bytes, struct memory_reader *memory)
+static void answer_methods(const struct hotspot_question *q, struct hotspot_answer *answer,
+			   size_t room, size_t *bytes, struct memory_reader *memory)
 {
 	for (uint32_t i = 0; i < q->nr_methods && i < MAX_HOTSPOT_METHODS; i++)
 		answer_method(q, answer, room, bytes, memory, i);
@@ -306,13 +322,16 @@ static void answer_methods(const struct hotspot_question *q, struct hotspot_answ
 	}
 }
 
-const struct hotspot_named *hotspot_named_next(const struct hotspot_answer *answer, size_t bytes, size_t *at)
+const struct hotspot_named *hotspot_named_next(const struct hotspot_answer *answer, size_t bytes,
+					       size_t *at)
 {
-	const struct hotspot_named *named = (const struct hotspot_named *)((const uint8_t *)answer + *at);
+	const struct hotspot_named *named =
+		(const struct hotspot_named *)((const uint8_t *)answer + *at);
 
 	if (*at % 8 || *at > bytes || bytes - *at < sizeof(*named) || named->name_bytes > bytes ||
 	    named_bytes(named) > bytes - *at || named->number >= MAX_HOTSPOT_METHODS ||
-	    (named->name_bytes && !hotspot_name_is_sound((const struct hotspot_name *)(named + 1), named->name_bytes)))
+	    (named->name_bytes &&
+	     !hotspot_name_is_sound((const struct hotspot_name *)(named + 1), named->name_bytes)))
 		return NULL;
 	*at += named_bytes(named);
 	return named;
@@ -365,7 +384,8 @@ static void look_for_known(const struct hotspot_question *q, struct hotspot_answ
 			   struct memory_reader *memory)
 {
 	uint64_t at[MAX_HOTSPOT_PCS] = {};
-	uint32_t words[MAX_HOTSPOT_PCS], nr = q->nr_known < MAX_HOTSPOT_PCS ? q->nr_known : MAX_HOTSPOT_PCS, read;
+	uint32_t words[MAX_HOTSPOT_PCS],
+		nr = q->nr_known < MAX_HOTSPOT_PCS ? q->nr_known : MAX_HOTSPOT_PCS, read;
 
 	for (uint32_t i = 0; i < nr; i++)
 		at[i] = q->known[i].at;
@@ -401,18 +421,22 @@ int hotspot_answer(const struct hotspot_question *q, struct memory_reader *memor
 	return error == -EFBIG && answer->nr_codes ? 0 : error;
 }
 
-_Static_assert(sizeof(struct hotspot_question) <= FOREIGN_QUESTION_BYTES, "struct hotspot_question");
+_Static_assert(sizeof(struct hotspot_question) <= FOREIGN_QUESTION_BYTES,
+	       "struct hotspot_question");
 
-static int work(const void *question, const struct process_memory *of, void *answer, size_t room, size_t *bytes)
+static int work(const void *question, const struct process_memory *of, void *answer, size_t room,
+		size_t *bytes)
 {
-	static struct memory_reader memory;	/* large; workers have one thread, and we ask from one */
+	/* large; workers have one thread, and we ask from one */
+	static struct memory_reader memory;
 	const struct hotspot_question *q = question;
 
 	memory_reader_begin(&memory, of, MAX_READ_BYTES);
 	return hotspot_answer(q, &memory, answer, room, bytes);
 }
 
-int hotspot_ask(struct foreign *foreign, const struct hotspot_question *q, const struct hotspot_answer **answer, size_t *bytes)
+int hotspot_ask(struct foreign *foreign, const struct hotspot_question *q,
+		const struct hotspot_answer **answer, size_t *bytes)
 {
 	const void *got;
 	int error = foreign_call(foreign, q->pid, work, q, sizeof(*q), &got, bytes);
@@ -423,19 +447,23 @@ int hotspot_ask(struct foreign *foreign, const struct hotspot_question *q, const
 	return *bytes < sizeof(**answer) ? -EBADMSG : 0;
 }
 
-const struct hotspot_code *hotspot_code_next(const struct hotspot_answer *answer, size_t bytes, size_t *at)
+const struct hotspot_code *hotspot_code_next(const struct hotspot_answer *answer, size_t bytes,
+					     size_t *at)
 {
-	const struct hotspot_code *code = (const struct hotspot_code *)((const uint8_t *)answer + *at);
+	const struct hotspot_code *code =
+		(const struct hotspot_code *)((const uint8_t *)answer + *at);
 	const struct hotspot_blob *b = &code->blob;
 
 	if (*at % 8 || *at > bytes || bytes - *at < sizeof(*code) || code->nr_rows > bytes ||
 	    code->name_bytes > bytes || code_bytes(code) > bytes - *at ||
-	    !hotspot_name_is_sound(hotspot_code_name(code), code->name_bytes) || b->start >= b->end ||
-	    b->end - b->start > MAX_BLOB_BYTES || b->end >= 1ULL << 47 || b->kind >= NR_HOTSPOT_KINDS ||
-	    b->name[sizeof(b->name) - 1] || !code->nr_rows || code->rows[0].at)
+	    !hotspot_name_is_sound(hotspot_code_name(code), code->name_bytes) ||
+	    b->start >= b->end || b->end - b->start > MAX_BLOB_BYTES || b->end >= 1ULL << 47 ||
+	    b->kind >= NR_HOTSPOT_KINDS || b->name[sizeof(b->name) - 1] || !code->nr_rows ||
+	    code->rows[0].at)
 		return NULL;
 	for (uint32_t i = 1; i < code->nr_rows; i++)
-		if (code->rows[i].at <= code->rows[i - 1].at || code->rows[i].at >= b->end - b->start)
+		if (code->rows[i].at <= code->rows[i - 1].at ||
+		    code->rows[i].at >= b->end - b->start)
 			return NULL;
 	*at += code_bytes(code);
 	return code;

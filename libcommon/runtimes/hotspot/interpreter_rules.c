@@ -12,20 +12,21 @@
 #define SENDER_SP_BELOW_FP 8
 
 /*
- * What is known of the place before an instruction. With .framed, that is all; else the return address is
- * in a register or on the stack, the caller's rsp is in a register or counted from rsp, and rbp is the
- * caller's or has just been pushed.
+ * What is known of the place before an instruction. With .framed, that is all; else the return
+ * address is in a register or on the stack, the caller's rsp is in a register or counted from rsp,
+ * and rbp is the caller's or has just been pushed.
  */
 struct place {
 	bool reached, lost;
-	bool disagreed;		/* it was lost for that */
+	bool disagreed; /* it was lost for that */
 	bool framed;
 	bool ra_in_register, cfa_in_register, fp_pushed, fp_set;
-	uint8_t ra_register, cfa_register;	/* framed: cfa_register has the caller's rsp already, or it is NO_REG */
-	int32_t ra_at, cfa_at, fp_at;		/* from rsp */
+	/* framed: cfa_register has the caller's rsp already, or it is NO_REG */
+	uint8_t ra_register, cfa_register;
+	int32_t ra_at, cfa_at, fp_at; /* from rsp */
 };
 
-#define MAX_LOSSES 8	/* and more than meet() can change of a place */
+#define MAX_LOSSES 8 /* and more than meet() can change of a place */
 
 struct follower {
 	struct code code;
@@ -53,7 +54,8 @@ static void overwrite(struct place *p, uint32_t reg)
 	}
 	if (p->framed)
 		return;
-	p->lost |= (p->ra_in_register && p->ra_register == reg) || (reg == REG_FP && !p->fp_pushed) ||
+	p->lost |= (p->ra_in_register && p->ra_register == reg) ||
+		   (reg == REG_FP && !p->fp_pushed) ||
 		   (reg == REG_SP && !(p->ra_in_register && p->cfa_in_register && !p->fp_pushed));
 }
 
@@ -68,9 +70,12 @@ static void push(struct place *p, uint8_t reg)
 	} else if (reg == REG_FP && !p->fp_pushed) {
 		p->fp_pushed = true;
 		p->fp_at = 0;
-	} else if (p->fp_set && p->cfa_in_register && reg == p->cfa_register && p->fp_at == SENDER_SP_BELOW_FP &&
-		   !p->ra_in_register && p->ra_at == p->fp_at + 8) {
-		*p = (struct place){ .framed = true, .cfa_in_register = true, .cfa_register = NO_REG };
+	} else if (p->fp_set && p->cfa_in_register && reg == p->cfa_register &&
+		   p->fp_at == SENDER_SP_BELOW_FP && !p->ra_in_register &&
+		   p->ra_at == p->fp_at + 8) {
+		*p = (struct place){ .framed = true,
+				     .cfa_in_register = true,
+				     .cfa_register = NO_REG };
 	}
 }
 
@@ -108,7 +113,8 @@ static void set(struct place *p, const struct insn *insn)
 		if (insn->reg == REG_FP)
 			p->lost = true;
 		overwrite(p, insn->reg);
-		if (insn->effect == INSN_LOAD && insn->base == REG_FP && insn->displacement == -SENDER_SP_BELOW_FP)
+		if (insn->effect == INSN_LOAD && insn->base == REG_FP &&
+		    insn->displacement == -SENDER_SP_BELOW_FP)
 			p->cfa_register = insn->reg;
 		return;
 	}
@@ -140,7 +146,8 @@ static void follow(struct place *p, const struct insn *insn)
 		leave(p);
 		break;
 	case INSN_STORE:
-		if (!p->framed && p->ra_in_register && insn->reg == p->ra_register && insn->base == REG_SP) {
+		if (!p->framed && p->ra_in_register && insn->reg == p->ra_register &&
+		    insn->base == REG_SP) {
 			p->ra_in_register = false;
 			p->ra_at = insn->displacement;
 		}
@@ -158,8 +165,8 @@ static void follow(struct place *p, const struct insn *insn)
 /* ---- all of them ---- */
 
 /*
- * false: *to is known already. Ways that disagree lose it. A way that has lost it says nothing: it has
- * called the VM, and taken rsp back from where it kept it.
+ * false: *to is known already. Ways that disagree lose it. A way that has lost it says nothing: it
+ * has called the VM, and taken rsp back from where it kept it.
  */
 static bool meet(struct place *to, const struct place *from)
 {
@@ -193,8 +200,12 @@ static void pass(struct follower *f, size_t i)
 	const struct insn *insn = &f->code.insns[i];
 	struct place p = f->places[i];
 
-	/* call_VM() calls what follows behind a jump, to have an address on the stack: the frame stays the same */
-	if (insn->effect == INSN_JUMP || insn->effect == INSN_BRANCH || (insn->effect == INSN_CALL && p.framed))
+	/*
+	 * call_VM() calls what follows behind a jump, to have an address on the stack: the frame
+	 * stays the same
+	 */
+	if (insn->effect == INSN_JUMP || insn->effect == INSN_BRANCH ||
+	    (insn->effect == INSN_CALL && p.framed))
 		reach(f, insn->target, &p);
 	if (!insn_reaches_next(insn) && !(insn->effect == INSN_STOP && insn->reg == REG_SP))
 		return;
@@ -217,7 +228,9 @@ static void follow_from(struct follower *f, size_t i, const struct place *from)
 static void fill(struct follower *f, const struct interpreter_piece *piece)
 {
 	const struct place called = { .ra_register = NO_REG, .cfa_register = NO_REG, .cfa_at = 8 };
-	const struct place framed = { .framed = true, .cfa_in_register = true, .cfa_register = NO_REG };
+	const struct place framed = { .framed = true,
+				      .cfa_in_register = true,
+				      .cfa_register = NO_REG };
 	const struct place entered = { .cfa_in_register = true,
 				       .cfa_register = REG_SENDER_SP,
 				       .ra_register = NO_REG };
@@ -227,7 +240,8 @@ static void fill(struct follower *f, const struct interpreter_piece *piece)
 		others = &entered;
 	if (piece->enters)
 		follow_from(f, 0, &entered);
-	for (size_t i = 0; i < f->code.nr && (!piece->enters || piece->is_called || piece->enters_again); i++)
+	for (size_t i = 0;
+	     i < f->code.nr && (!piece->enters || piece->is_called || piece->enters_again); i++)
 		if (!f->places[i].reached)
 			follow_from(f, i, others);
 }
@@ -237,7 +251,10 @@ static void fill(struct follower *f, const struct interpreter_piece *piece)
 struct eh_rule interpreter_frame_rule(void)
 {
 	struct eh_rule rule = {
-		.kind = RULE_DEREF, .cfa_reg = REG_FP, .deref_offset = -SENDER_SP_BELOW_FP, .base_reg = REG_FP,
+		.kind = RULE_DEREF,
+		.cfa_reg = REG_FP,
+		.deref_offset = -SENDER_SP_BELOW_FP,
+		.base_reg = REG_FP,
 		.from_base = 1 << SAVED_RA | 1 << SAVED_FP,
 	};
 
@@ -259,7 +276,8 @@ static struct eh_rule rule_of(const struct place *p)
 
 	if (p->framed && !p->lost)
 		return interpreter_frame_rule();
-	if (!p->reached || p->lost || !fits(p->ra_at) || !fits(p->fp_at) || (p->ra_in_register && p->fp_pushed))
+	if (!p->reached || p->lost || !fits(p->ra_at) || !fits(p->fp_at) ||
+	    (p->ra_in_register && p->fp_pushed))
 		return (struct eh_rule){ .kind = RULE_NONE, .flags = RULE_FROM_CODE };
 	memset(rule.saved, SAVED_ODD, sizeof(rule.saved));
 	rule.cfa_reg = p->cfa_in_register ? p->cfa_register : REG_SP;
@@ -277,10 +295,11 @@ static struct eh_rule rule_of(const struct place *p)
 	return rule;
 }
 
-int interpreter_rules(const uint8_t *code, const struct interpreter_piece *piece, code_rule_fn *emit,
-		      void *arg)
+int interpreter_rules(const uint8_t *code, const struct interpreter_piece *piece,
+		      code_rule_fn *emit, void *arg)
 {
-	struct follower f = { .code = { .bytes = code + piece->start, .size = piece->end - piece->start } };
+	struct follower f = { .code = { .bytes = code + piece->start,
+					.size = piece->end - piece->start } };
 	int error = machine_decode(&f.code);
 
 	if (!error) {

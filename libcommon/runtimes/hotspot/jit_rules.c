@@ -14,41 +14,43 @@
 
 enum fp {
 	FP_CALLERS,
-	FP_FRAME,	/* CFA - FP_BELOW_CFA */
+	FP_FRAME, /* CFA - FP_BELOW_CFA */
 	FP_OTHER,
 };
 
 /*
- * HotSpot's String.indexOf() copies short strings to the stack where reading 16 bytes of them could cross a page. It
- * keeps sp in a register, takes 16 bytes or not, pushes the register, and pops sp at the end. place.copy: the
- * register; COPY_AT_SP: it lies where sp points to; or NO_REG
+ * HotSpot's String.indexOf() copies short strings to the stack where reading 16 bytes of them could
+ * cross a page. It keeps sp in a register, takes 16 bytes or not, pushes the register, and pops sp
+ * at the end. place.copy: the register; COPY_AT_SP: it lies where sp points to; or NO_REG
  */
 #define COPY_AT_SP REG_SP
 
 /* what is known of the place before an instruction */
 struct place {
 	bool reached;
-	bool guessed;	/* nothing leads here from an entry */
-	bool begins;	/* nothing leads here at all */
-	bool lost;	/* no rule */
-	bool saved;	/* the caller's frame pointer is at CFA - FP_BELOW_CFA */
+	bool guessed; /* nothing leads here from an entry */
+	bool begins;  /* nothing leads here at all */
+	bool lost;    /* no rule */
+	bool saved;   /* the caller's frame pointer is at CFA - FP_BELOW_CFA */
 	bool sp_lost;
-	uint8_t fp;	/* enum fp */
-	uint8_t copy;	/* where sp's value in the whole frame is kept */
-	int32_t depth;	/* CFA less sp, unless sp_lost */
-	uint32_t by_call;	/* it was reached first from behind this call: the instruction's number + 1 */
+	uint8_t fp;    /* enum fp */
+	uint8_t copy;  /* where sp's value in the whole frame is kept */
+	int32_t depth; /* CFA less sp, unless sp_lost */
+	/* it was reached first from behind this call: the instruction's number + 1 */
+	uint32_t by_call;
 };
 
-#define MAX_LOSSES 8	/* and more than meet() can take from a place */
+#define MAX_LOSSES 8 /* and more than meet() can take from a place */
 
 struct follower {
 	const struct jit_code *jit;
 	struct code code;
 	struct place *places;
-	uint32_t *todo;		/* numbers of instructions; each comes up once, and once for each thing that it loses */
+	/* numbers of instructions; each comes up once, and once for each thing that it loses */
+	uint32_t *todo;
 	size_t nr_todo;
-	bool *no_return;	/* [number]: it is a call that does not return */
-	bool again;		/* there are more of these than was known */
+	bool *no_return; /* [number]: it is a call that does not return */
+	bool again;      /* there are more of these than was known */
 };
 
 /* ---- one instruction ---- */
@@ -131,8 +133,8 @@ static bool overwrites(const struct insn *insn, uint8_t reg)
 /* the copy's place has another value from here on, or may have: what is called keeps no register */
 static bool ends_copy(const struct place *p, const struct insn *insn)
 {
-	bool stores = insn->effect == INSN_STORE && insn->base == REG_SP && insn->displacement > -8 &&
-		      insn->displacement < 8;
+	bool stores = insn->effect == INSN_STORE && insn->base == REG_SP &&
+		      insn->displacement > -8 && insn->displacement < 8;
 
 	return p->copy != NO_REG && (overwrites(insn, p->copy) || insn->effect == INSN_CALL ||
 				     (p->copy == COPY_AT_SP && stores));
@@ -140,8 +142,9 @@ static bool ends_copy(const struct place *p, const struct insn *insn)
 
 static void follow_copy(struct place *p, const struct insn *insn, uint32_t frame_bytes)
 {
-	if (insn->effect == INSN_SET && insn->base == REG_SP && insn->reg != REG_SP && insn->reg != REG_FP &&
-	    !insn->displacement && !p->sp_lost && p->depth == (int32_t)frame_bytes)
+	if (insn->effect == INSN_SET && insn->base == REG_SP && insn->reg != REG_SP &&
+	    insn->reg != REG_FP && !insn->displacement && !p->sp_lost &&
+	    p->depth == (int32_t)frame_bytes)
 		p->copy = insn->reg;
 	else if (insn->effect == INSN_PUSH && insn->reg == p->copy && p->copy != NO_REG)
 		p->copy = COPY_AT_SP;
@@ -205,17 +208,21 @@ static bool meet(struct place *to, const struct place *from)
 	if (met.copy != from->copy)
 		met.copy = NO_REG;
 	met.lost |= is_lost(&met);
-	if (met.lost == to->lost && met.saved == to->saved && met.sp_lost == to->sp_lost && met.fp == to->fp &&
-	    met.copy == to->copy)
+	if (met.lost == to->lost && met.saved == to->saved && met.sp_lost == to->sp_lost &&
+	    met.fp == to->fp && met.copy == to->copy)
 		return false;
 	*to = met;
 	return true;
 }
 
-/* Do the ways disagree because one of them, from behind a call, is none? That is known the next time then. */
+/*
+ * Do the ways disagree because one of them, from behind a call, is none? That is known the next
+ * time then.
+ */
 static bool is_no_return(struct follower *f, const struct place *to, const struct place *from)
 {
-	if (to->depth == from->depth || to->sp_lost || from->sp_lost || !to->by_call == !from->by_call)
+	if (to->depth == from->depth || to->sp_lost || from->sp_lost ||
+	    !to->by_call == !from->by_call)
 		return false;
 	f->no_return[(to->by_call ? to->by_call : from->by_call) - 1] = true;
 	f->again = true;
@@ -251,7 +258,8 @@ static void pass(struct follower *f, size_t i)
 		reach(f, insn->target, p, 0);
 	if (!insn_reaches_next(insn)) {
 		p.lost = p.sp_lost = true;
-		if (insn->effect == INSN_STOP && insn->reg == REG_SP)	/* it goes on, on another stack */
+		/* it goes on, on another stack */
+		if (insn->effect == INSN_STOP && insn->reg == REG_SP)
 			reach(f, i + 1, p, 0);
 		return;
 	}
@@ -272,7 +280,11 @@ static void follow_all(struct follower *f)
 static struct place whole_frame(const struct jit_code *jit)
 {
 	return (struct place){
-		.guessed = true, .depth = jit->frame_bytes, .fp = FP_OTHER, .saved = true, .copy = NO_REG,
+		.guessed = true,
+		.depth = jit->frame_bytes,
+		.fp = FP_OTHER,
+		.saved = true,
+		.copy = NO_REG,
 	};
 }
 
@@ -281,11 +293,12 @@ static bool calls_elsewhere(const struct insn *insn)
 	return insn->effect == INSN_CALL && insn->target == NO_TARGET;
 }
 
-#define MAX_TRIAL 64	/* instructions */
+#define MAX_TRIAL 64 /* instructions */
 
 /*
- * Can code with the whole frame begin here? HotSpot's intrinsics have blocks that nothing leads to on this processor.
- * Some lie between a push and the pop that belongs to it: then they seem to pop what is none of the frame's.
+ * Can code with the whole frame begin here? HotSpot's intrinsics have blocks that nothing leads to
+ * on this processor. Some lie between a push and the pop that belongs to it: then they seem to pop
+ * what is none of the frame's.
  */
 static bool may_begin(const struct follower *f, size_t i)
 {
@@ -320,9 +333,9 @@ static bool is_whole(const struct follower *f, const struct place *p)
 }
 
 /*
- * Code of which it is not said where its frame is whole calls other code with the whole frame. Does it, as it was
- * followed from its entry? Else that is no function: HotSpot jumps there, without a return address or with the frame
- * of what jumps there.
+ * Code of which it is not said where its frame is whole calls other code with the whole frame. Does
+ * it, as it was followed from its entry? Else that is no function: HotSpot jumps there, without a
+ * return address or with the frame of what jumps there.
  */
 static bool is_called(const struct follower *f)
 {
@@ -346,8 +359,8 @@ static void clear(struct follower *f)
 }
 
 /*
- * From the entries; then from whatever was not reached, with the whole frame. false: that is not what the
- * compiler says
+ * From the entries; then from whatever was not reached, with the whole frame. false: that is not
+ * what the compiler says
  */
 static bool fill(struct follower *f)
 {
@@ -370,7 +383,8 @@ static bool fill(struct follower *f)
 				begin(f, i);
 		return true;
 	}
-	if (first < f->code.nr && complete->reached && (complete->sp_lost || complete->depth != (int32_t)jit->frame_bytes))
+	if (first < f->code.nr && complete->reached &&
+	    (complete->sp_lost || complete->depth != (int32_t)jit->frame_bytes))
 		return false;
 	for (size_t i = first; i < f->code.nr; i++)
 		if (!f->places[i].reached && may_begin(f, i))
@@ -395,8 +409,8 @@ static bool fill_again(struct follower *f)
 }
 
 /*
- * What is known of instruction i's place. Whatever the ways there seem to say, code that calls other code
- * has its whole frame: the compiler says how large it is for that very purpose.
+ * What is known of instruction i's place. Whatever the ways there seem to say, code that calls
+ * other code has its whole frame: the compiler says how large it is for that very purpose.
  */
 static struct place place_of(const struct follower *f, size_t i)
 {
@@ -404,7 +418,8 @@ static struct place place_of(const struct follower *f, size_t i)
 	struct place p = f->places[i];
 
 	if (calls_elsewhere(insn) && f->jit->frame_bytes &&
-	    (insn->at >= f->jit->complete || f->jit->complete == UINT32_MAX) && (!p.reached || p.lost))
+	    (insn->at >= f->jit->complete || f->jit->complete == UINT32_MAX) &&
+	    (!p.reached || p.lost))
 		p = whole_frame(f->jit), p.reached = true;
 	return p;
 }
@@ -433,19 +448,23 @@ static struct eh_rule rule_of(const struct place *p, uint32_t frame_bytes)
 }
 
 /*
- * A frame that is to be deoptimised returns to a handler, to which nothing else leads. A return address is looked up
- * before it: there, the last byte of an instruction that is no call has the handler's rule.
+ * A frame that is to be deoptimised returns to a handler, to which nothing else leads. A return
+ * address is looked up before it: there, the last byte of an instruction that is no call has the
+ * handler's rule.
  */
 static bool returns_behind(const struct follower *f, size_t i)
 {
 	const struct insn *insn = &f->code.insns[i];
 
-	return i + 1 < f->code.nr && f->places[i + 1].begins && insn->effect != INSN_CALL && insn[1].at > insn->at + 1;
+	return i + 1 < f->code.nr && f->places[i + 1].begins && insn->effect != INSN_CALL &&
+	       insn[1].at > insn->at + 1;
 }
 
 int jit_rules(const struct jit_code *jit, code_rule_fn *emit, void *arg)
 {
-	struct follower f = { .jit = jit, .code = { .bytes = jit->bytes, .size = jit->size, .vaddr = jit->vaddr } };
+	struct follower f = {
+		.jit = jit, .code = { .bytes = jit->bytes, .size = jit->size, .vaddr = jit->vaddr }
+	};
 	int error = machine_decode(&f.code);
 
 	if (!error) {

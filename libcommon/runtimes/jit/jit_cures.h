@@ -2,7 +2,10 @@
 #ifndef EHPERF_RUNTIMES_JIT_CURES_H
 #define EHPERF_RUNTIMES_JIT_CURES_H
 
-/* What makes a runtime write its perf map, by the name of one of its threads or files. NULL: not known */
+/*
+ * What makes a runtime write its perf map, by the name of one of its threads or files. NULL: not
+ * known
+ */
 const char *jit_cure(const char *name);
 
 #endif

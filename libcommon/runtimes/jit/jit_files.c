@@ -16,8 +16,9 @@
 /* ---- opening ---- */
 
 struct process {
-	int proc, root;		/* /proc/PID, even if the PID is reused, and its root directory */
-	pid_t pid, ns_pid;	/* the second: its PID in its innermost namespace, which is in the files' names */
+	int proc, root; /* /proc/PID, even if the PID is reused, and its root directory */
+	/* the second: its PID in its innermost namespace, which is in the files' names */
+	pid_t pid, ns_pid;
 	/* real and effective: files of these users, and root's, are trusted */
 	uid_t uids[2];
 };
@@ -47,11 +48,13 @@ static int read_status(struct process *p)
 }
 
 /*
- * Returns fd if the file is trusted; else closes it and returns -1. Negative values are returned as they are.
+ * Returns fd if the file is trusted; else closes it and returns -1. Negative values are returned as
+ * they are.
  */
 static int check_owner(const struct process *p, int fd)
 {
-	if (fd < 0 || regular_file_is_believed(fd, p->uids[0]) || regular_file_is_believed(fd, p->uids[1]))
+	if (fd < 0 || regular_file_is_believed(fd, p->uids[0]) ||
+	    regular_file_is_believed(fd, p->uids[1]))
 		return fd;
 	close(fd);
 	return -1;
@@ -172,7 +175,7 @@ int jit_files_update(struct jit_files *f, int *map_fd, int *dump_fd)
 		error = perf_map_read(&f->map, f->map_fd, &f->names);
 	if (f->dump_fd >= 0 && error != -ENOMEM)
 		error = jitdump_read(&f->dump, f->dump_fd, &f->names);
-	if (error && error != -ENOMEM && f->dump_fd >= 0) {	/* not a jitdump, and never will be */
+	if (error && error != -ENOMEM && f->dump_fd >= 0) { /* not a jitdump, and never will be */
 		close_file(&f->dump_fd);
 		f->no_dump = true;
 	}

@@ -56,7 +56,7 @@ int jit_names_add(struct jit_names *n, const struct jit_code *code, const char *
 	    array_reserve(&n->strings, &n->string_room, n->string_bytes + length + 2))
 		return -ENOMEM;
 	added.name = name ? add_string(n, name, length) : 0;
-	added.order = n->nr;	/* codes are never removed */
+	added.order = n->nr; /* codes are never removed */
 	n->codes[n->nr++] = added;
 	return 0;
 }
@@ -78,7 +78,10 @@ static int by_start(const void *left, const void *right)
 	return order_of(l->start, r->start) ?: order_of(l->order, r->order);
 }
 
-/* Code with an index is at one place at a time: adding a place ends the one before. It keeps its name. */
+/*
+ * Code with an index is at one place at a time: adding a place ends the one before. It keeps its
+ * name.
+ */
 static void follow_moves(struct jit_names *n)
 {
 	qsort(n->codes, n->nr, sizeof(*n->codes), by_index_and_time);
@@ -129,12 +132,13 @@ struct search {
 };
 
 /*
- * Of the codes there at the time, takes the last one added; without a time, the last one that was there,
- * though it may have moved on. One that has moved without ever having a name has none.
+ * Of the codes there at the time, takes the last one added; without a time, the last one that was
+ * there, though it may have moved on. One that has moved without ever having a name has none.
  */
 static void consider(struct search *s, const struct jit_code *code)
 {
-	if (s->addr < code->start || s->addr >= code->end || !code->name || code->from_ns > s->time_ns ||
+	if (s->addr < code->start || s->addr >= code->end || !code->name ||
+	    code->from_ns > s->time_ns ||
 	    (code->until_ns <= s->time_ns && s->time_ns != UINT64_MAX))
 		return;
 	if (!s->best || code->from_ns > s->best->from_ns ||

@@ -12,7 +12,7 @@
 #include "base/search.h"
 #include "process/proc_maps.h"
 
-#define MAX_REGIONS 1024	/* of a process, that are remembered */
+#define MAX_REGIONS 1024 /* of a process, that are remembered */
 
 struct region {
 	uint64_t start, end;
@@ -21,19 +21,20 @@ struct region {
 
 struct jit_process {
 	pid_t pid;
-	struct region *regions;	/* those that were asked for */
+	struct region *regions; /* those that were asked for */
 	size_t nr_regions, regions_room;
 	uint64_t started;
-	int error;		/* jit_files_open()'s */
+	int error; /* jit_files_open()'s */
 	struct jit_files files;
 	UT_hash_handle hh;
 };
 
 struct jit_processes {
-	struct jit_process *by_pid;	/* the one that was updated last is the last one */
-	struct proc_maps maps;	/* as they were at the last update, or at the first question for a region since: */
-	pid_t maps_of;		/* of this process; 0: none */
-	int maps_fd;		/* from which they are read */
+	struct jit_process *by_pid; /* the one that was updated last is the last one */
+	/* as they were at the last update, or at the first question for a region since: */
+	struct proc_maps maps;
+	pid_t maps_of; /* of this process; 0: none */
+	int maps_fd;   /* from which they are read */
 };
 
 struct jit_processes *jit_processes_new(void)
@@ -69,14 +70,18 @@ static uint64_t start_of(int stat)
 	unsigned long long start = 0;
 
 	text[bytes < 0 ? 0 : bytes] = 0;
-	at = strrchr(text, ')');	/* the name may have some, too */
-	if (at && sscanf(at, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &start) != 1)
+	at = strrchr(text, ')'); /* the name may have some, too */
+	if (at &&
+	    sscanf(at,
+		   ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+		   &start) != 1)
 		start = 0;
 	return start;
 }
 
 /* NULL: no memory */
-static struct jit_process *add(struct jit_processes *processes, pid_t pid, const struct jit_opened *opened)
+static struct jit_process *add(struct jit_processes *processes, pid_t pid,
+			       const struct jit_opened *opened)
 {
 	struct jit_process *process = calloc(1, sizeof(*process));
 
@@ -99,7 +104,8 @@ static void bound(struct jit_processes *processes)
 	HASH_ITER(hh, processes->by_pid, process, next)
 		bytes += jit_names_bytes(&process->files.names);
 	HASH_ITER(hh, processes->by_pid, process, next) {
-		if (!next || (HASH_COUNT(processes->by_pid) <= JIT_MAX_PROCESSES && bytes <= JIT_MAX_BYTES))
+		if (!next ||
+		    (HASH_COUNT(processes->by_pid) <= JIT_MAX_PROCESSES && bytes <= JIT_MAX_BYTES))
 			return;
 		bytes -= jit_names_bytes(&process->files.names);
 		drop(processes, process);
@@ -114,7 +120,8 @@ int jit_processes_update(struct jit_processes *processes, pid_t pid, struct jit_
 
 	processes->maps_of = 0;
 	HASH_FIND_INT(processes->by_pid, &pid, process);
-	if (process && started && started != process->started) {	/* another process has its number now */
+	/* another process has its number now */
+	if (process && started && started != process->started) {
 		drop(processes, process);
 		process = NULL;
 	}
@@ -128,7 +135,7 @@ int jit_processes_update(struct jit_processes *processes, pid_t pid, struct jit_
 		return -ENOMEM;
 	bound(processes);
 	if (started != process->started)
-		fds = none;	/* it has exited */
+		fds = none; /* it has exited */
 	processes->maps_fd = fds[JIT_MAPS];
 	if (process->error || jit_names_bytes(&process->files.names) > JIT_MAX_BYTES)
 		return 0;
@@ -147,14 +154,16 @@ bool jit_processes_want_dump(const struct jit_processes *processes, pid_t pid)
 
 static const struct region *known_region(const struct jit_process *process, uint64_t addr)
 {
-	for (size_t i = process->nr_regions; i-- > 0;)	/* the last one: it may have replaced another */
+	/* the last one: it may have replaced another */
+	for (size_t i = process->nr_regions; i-- > 0;)
 		if (addr >= process->regions[i].start && addr < process->regions[i].end)
 			return &process->regions[i];
 	return NULL;
 }
 
 /* NULL: there is none, or the process has exited */
-static const struct proc_mapping *mapping_at(struct jit_processes *processes, pid_t pid, uint64_t addr)
+static const struct proc_mapping *mapping_at(struct jit_processes *processes, pid_t pid,
+					     uint64_t addr)
 {
 	struct proc_maps *maps = &processes->maps;
 	size_t nr;
@@ -180,7 +189,8 @@ static void name_region(struct region *region, const char *path)
 	else if (path[0] == '[')
 		snprintf(region->name, sizeof(region->name), "%s", path);
 	else
-		snprintf(region->name, sizeof(region->name), "[%.*s]", length - memfd, path + memfd);
+		snprintf(region->name, sizeof(region->name), "[%.*s]", length - memfd,
+			 path + memfd);
 }
 
 const char *jit_processes_region(struct jit_processes *processes, pid_t pid, uint64_t addr)
@@ -207,8 +217,8 @@ const char *jit_processes_region(struct jit_processes *processes, pid_t pid, uin
 
 /* ---- names ---- */
 
-enum jit_found jit_processes_find(struct jit_processes *processes, pid_t pid, uint64_t addr, uint64_t time_ns,
-				  const char **name, uint64_t *start)
+enum jit_found jit_processes_find(struct jit_processes *processes, pid_t pid, uint64_t addr,
+				  uint64_t time_ns, const char **name, uint64_t *start)
 {
 	struct jit_process *process;
 

@@ -9,8 +9,8 @@
 
 #include "runtimes/jit/jit_files.h"
 
-#define JIT_MAX_PROCESSES 256			/* whose files are kept open: those that were updated last */
-#define JIT_MAX_BYTES ((size_t)256 << 20)	/* for the names of all processes */
+#define JIT_MAX_PROCESSES 256 /* whose files are kept open: those that were updated last */
+#define JIT_MAX_BYTES     ((size_t)256 << 20) /* for the names of all processes */
 
 struct jit_processes;
 
@@ -18,9 +18,10 @@ struct jit_processes *jit_processes_new(void);
 void jit_processes_free(struct jit_processes *processes);
 
 /*
- * Reads what the process's runtime has written since the last call: to be called before looking for its names, first as soon as it
- * was seen to execute anonymous memory: once it has exited, only a perf map in our own /tmp can be found. *opened: jit_files_open()
- * of now; what remains in it is the caller's, and must stay open until the names are found. 0 or -ENOMEM
+ * Reads what the process's runtime has written since the last call: to be called before looking for
+ * its names, first as soon as it was seen to execute anonymous memory: once it has exited, only a
+ * perf map in our own /tmp can be found. *opened: jit_files_open() of now; what remains in it is
+ * the caller's, and must stay open until the names are found. 0 or -ENOMEM
  */
 int jit_processes_update(struct jit_processes *processes, pid_t pid, struct jit_opened *opened);
 /* Is jit_files_open() to look for a dump the next time? */
@@ -28,20 +29,23 @@ bool jit_processes_want_dump(const struct jit_processes *processes, pid_t pid);
 
 enum jit_found {
 	JIT_FOUND,
-	JIT_NOT_IN_FILES,	/* the process's files have no name for the address */
-	JIT_NO_FILES,		/* the runtime writes no such files */
-	JIT_NOT_SEEN,		/* the process had exited, or is not kept any more */
+	JIT_NOT_IN_FILES, /* the process's files have no name for the address */
+	JIT_NO_FILES,     /* the runtime writes no such files */
+	JIT_NOT_SEEN,     /* the process had exited, or is not kept any more */
 };
 
 /*
- * What /proc/PID/maps calls the memory with this code, in brackets: "[anon:NAME]", "[memfd:NAME]", "[/dev/zero]"; "[anon]" if it
- * has no name. It is remembered when the process has exited. NULL: it is not known, or there is no code. Valid until the next
- * call
+ * What /proc/PID/maps calls the memory with this code, in brackets: "[anon:NAME]", "[memfd:NAME]",
+ * "[/dev/zero]"; "[anon]" if it has no name. It is remembered when the process has exited. NULL: it
+ * is not known, or there is no code. Valid until the next call
  */
 const char *jit_processes_region(struct jit_processes *processes, pid_t pid, uint64_t addr);
 
-/* The name and start of the code at addr at that time (UINT64_MAX: the latest); valid until the next call */
-enum jit_found jit_processes_find(struct jit_processes *processes, pid_t pid, uint64_t addr, uint64_t time_ns,
-				  const char **name, uint64_t *start);
+/*
+ * The name and start of the code at addr at that time (UINT64_MAX: the latest); valid until the
+ * next call
+ */
+enum jit_found jit_processes_find(struct jit_processes *processes, pid_t pid, uint64_t addr,
+				  uint64_t time_ns, const char **name, uint64_t *start);
 
 #endif

@@ -9,13 +9,13 @@
 
 #include "dwarf/cursor.h"
 
-#define MAGIC 0x4a695444	/* "JiTD", read in the writer's byte order */
-#define HEADER_BYTES 40
+#define MAGIC               0x4a695444 /* "JiTD", read in the writer's byte order */
+#define HEADER_BYTES        40
 #define FLAG_ARCH_TIMESTAMP 1
 
 #define RECORD_HEADER_BYTES 16
-#define LOAD_BYTES (RECORD_HEADER_BYTES + 40)	/* without name and code */
-#define MAX_RECORD_BYTES (1u << 30)
+#define LOAD_BYTES          (RECORD_HEADER_BYTES + 40) /* without name and code */
+#define MAX_RECORD_BYTES    (1u << 30)
 
 enum record_type {
 	JIT_CODE_LOAD,
@@ -27,7 +27,7 @@ enum record_type {
 
 struct window {
 	int fd;
-	uint64_t at;		/* in the file */
+	uint64_t at; /* in the file */
 	size_t size;
 	uint8_t bytes[64 << 10];
 };
@@ -54,7 +54,7 @@ static int read_header(struct jitdump *dump, struct window *w)
 	uint32_t magic = cursor_u32(&c), version = cursor_u32(&c), bytes = cursor_u32(&c);
 	uint64_t flags;
 
-	cursor_bytes(&c, 4 + 4 + 4 + 8);	/* machine, padding, pid, time */
+	cursor_bytes(&c, 4 + 4 + 4 + 8); /* machine, padding, pid, time */
 	flags = cursor_u64(&c);
 	if (c.bad)
 		return -EAGAIN;
@@ -67,7 +67,8 @@ static int read_header(struct jitdump *dump, struct window *w)
 }
 
 /* a load or a move: both begin with PID, TID and vma */
-static int add_code(struct jit_names *names, struct cursor c, enum record_type type, uint64_t time_ns)
+static int add_code(struct jit_names *names, struct cursor c, enum record_type type,
+		    uint64_t time_ns)
 {
 	struct jit_code code = { .from_ns = time_ns, .until_ns = UINT64_MAX };
 	const char *name = NULL;
@@ -75,7 +76,7 @@ static int add_code(struct jit_names *names, struct cursor c, enum record_type t
 
 	cursor_bytes(&c, 4 + 4 + 8);
 	if (type == JIT_CODE_MOVE)
-		cursor_u64(&c);		/* where it was */
+		cursor_u64(&c); /* where it was */
 	code.start = cursor_u64(&c);
 	size = cursor_u64(&c);
 	code.index = cursor_u64(&c) + 1;
@@ -90,7 +91,8 @@ static int add_code(struct jit_names *names, struct cursor c, enum record_type t
 }
 
 /* Reads one record. -EAGAIN: it is not complete yet */
-static int read_record(struct jitdump *dump, struct window *w, uint64_t file_bytes, struct jit_names *names)
+static int read_record(struct jitdump *dump, struct window *w, uint64_t file_bytes,
+		       struct jit_names *names)
 {
 	struct cursor c = window_at(w, dump->at, LOAD_BYTES + JIT_MAX_NAME + 1);
 	uint32_t type = cursor_u32(&c), bytes = cursor_u32(&c);

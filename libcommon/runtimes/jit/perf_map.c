@@ -51,7 +51,7 @@ static int add_line(struct jit_names *names, const char *line, const char *end)
 		names->bad++;
 		return 0;
 	}
-	if (!size)	/* .NET and others write such lines: no address is inside */
+	if (!size) /* .NET and others write such lines: no address is inside */
 		return 0;
 	code.end = code.start + size;
 	return jit_names_add(names, &code, line, strnlen(line, end - line));
@@ -87,7 +87,7 @@ static int read_on(struct perf_map *map, int fd, struct jit_names *names, char *
 			return error;
 		if (!used && got < BUFFER_BYTES)
 			return 0;
-		if (!used) {	/* a part of a line that is longer than the buffer */
+		if (!used) { /* a part of a line that is longer than the buffer */
 			names->bad++;
 			used = got;
 		}

@@ -10,13 +10,17 @@
 
 _Static_assert(sizeof(struct python_image) <= RUNTIME_IMAGE_BYTES, "struct python_image");
 
-/* Where CPython keeps this process's frames. The address is written last: without it, the rest means nothing. */
+/*
+ * Where CPython keeps this process's frames. The address is written last: without it, the rest
+ * means nothing.
+ */
 static void describe(const struct runtime_process *process, struct eh_runtimes *says, uint64_t text)
 {
 	const struct python_image *image = process->image;
 
 	says->python = image->layout;
-	__atomic_store_n(&says->python.interpreters, text + image->interpreters_from_text, __ATOMIC_RELEASE);
+	__atomic_store_n(&says->python.interpreters, text + image->interpreters_from_text,
+			 __ATOMIC_RELEASE);
 }
 
 static uint32_t user_of(pid_t pid)
@@ -34,8 +38,8 @@ static void names_free(void *names)
 	python_names_free(names);
 }
 
-static uint32_t see(void *names, const struct runtime_process *process, struct foreign *foreign, pid_t pid, uint64_t *frames,
-		    uint32_t nr)
+static uint32_t see(void *names, const struct runtime_process *process, struct foreign *foreign,
+		    pid_t pid, uint64_t *frames, uint32_t nr)
 {
 	const struct python_image *image = process->image;
 
@@ -63,14 +67,17 @@ static void settle(void *names, struct foreign *foreign, int ms)
 	python_names_settle(names, foreign, ms);
 }
 
-static size_t find(const void *names, uint64_t frame, struct runtime_function *functions, size_t max)
+static size_t find(const void *names, uint64_t frame, struct runtime_function *functions,
+		   size_t max)
 {
 	const struct python_code *code = python_names_get(names, PYTHON_LOW(frame));
 
 	if (!code || !max)
 		return 0;
 	functions[0] = (struct runtime_function){
-		.name = code->name, .file = code->file, .line = python_code_line(code, PYTHON_INDEX(frame)),
+		.name = code->name,
+		.file = code->file,
+		.line = python_code_line(code, PYTHON_INDEX(frame)),
 	};
 	return 1;
 }

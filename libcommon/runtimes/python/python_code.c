@@ -8,11 +8,12 @@
 
 #include "runtimes/python_abi.h"
 
-#define MAX_NAME_CHARACTERS	1024
-#define MAX_LINE_BYTES		(256 << 10)
-#define MAX_CODE_BYTES		256	/* what of a code object is read */
+#define MAX_NAME_CHARACTERS 1024
+#define MAX_LINE_BYTES      (256 << 10)
+#define MAX_CODE_BYTES      256 /* what of a code object is read */
 
-static int read_memory(const struct process_memory *memory, uint64_t address, void *to, size_t bytes)
+static int read_memory(const struct process_memory *memory, uint64_t address, void *to,
+		       size_t bytes)
 {
 	ssize_t got = process_memory_read(memory, address, to, bytes);
 
@@ -32,17 +33,19 @@ static uint64_t word(const uint8_t *bytes)
 /* ---- strings ---- */
 
 /*
- * PyASCIIObject.state (Include/cpython/unicodeobject.h): two bits say whether it is interned, then come
- * these
+ * PyASCIIObject.state (Include/cpython/unicodeobject.h): two bits say whether it is interned, then
+ * come these
  */
 struct string_state {
-	unsigned kind;		/* bytes a character */
+	unsigned kind; /* bytes a character */
 	bool compact, ascii;
 };
 
 static struct string_state state_of(uint32_t bits)
 {
-	return (struct string_state){ .kind = bits >> 2 & 7, .compact = bits >> 5 & 1, .ascii = bits >> 6 & 1 };
+	return (struct string_state){ .kind = bits >> 2 & 7,
+				      .compact = bits >> 5 & 1,
+				      .ascii = bits >> 6 & 1 };
 }
 
 static size_t put_utf8(char *to, uint32_t c)
@@ -85,7 +88,8 @@ static char *to_utf8(const uint8_t *bytes, size_t nr, unsigned kind)
 	return text;
 }
 
-static int read_string(const struct process_memory *memory, const struct python_objects *o, uint64_t address, char **text)
+static int read_string(const struct process_memory *memory, const struct python_objects *o,
+		       uint64_t address, char **text)
 {
 	uint8_t head[64], *bytes;
 	struct string_state state;
@@ -108,8 +112,9 @@ static int read_string(const struct process_memory *memory, const struct python_
 	bytes = malloc(length * state.kind + 1);
 	if (!bytes)
 		return -ENOMEM;
-	error = read_memory(memory, address + (state.ascii ? o->string_ascii_bytes : o->string_other_bytes), bytes,
-			    length * state.kind);
+	error = read_memory(memory,
+			    address + (state.ascii ? o->string_ascii_bytes : o->string_other_bytes),
+			    bytes, length * state.kind);
 	if (!error) {
 		*text = to_utf8(bytes, length, state.kind);
 		error = *text ? 0 : -ENOMEM;
@@ -120,11 +125,13 @@ static int read_string(const struct process_memory *memory, const struct python_
 
 /* ---- code objects ---- */
 
-static void read_lines(const struct process_memory *memory, const struct python_objects *o, uint64_t address, struct python_code *code)
+static void read_lines(const struct process_memory *memory, const struct python_objects *o,
+		       uint64_t address, struct python_code *code)
 {
 	uint64_t size;
 
-	if (read_memory(memory, address + o->bytes_length, &size, sizeof(size)) || !size || size > MAX_LINE_BYTES)
+	if (read_memory(memory, address + o->bytes_length, &size, sizeof(size)) || !size ||
+	    size > MAX_LINE_BYTES)
 		return;
 	code->lines = malloc(size);
 	if (code->lines && read_memory(memory, address + o->bytes_data, code->lines, size)) {
@@ -134,21 +141,22 @@ static void read_lines(const struct process_memory *memory, const struct python_
 	code->line_bytes = code->lines ? size : 0;
 }
 
-static int read_strings(const struct process_memory *memory, const struct python_objects *o, const struct python_strings *strings,
-			struct python_code *code)
+static int read_strings(const struct process_memory *memory, const struct python_objects *o,
+			const struct python_strings *strings, struct python_code *code)
 {
 	int error = read_string(memory, o, strings->qualname, &code->name);
 
 	return error ? error : read_string(memory, o, strings->file, &code->file);
 }
 
-#define MAX_REFERENCES	0x400000	/* a lower number than any address: freed memory has pointers where this is counted */
+/* a lower number than any address: freed memory has pointers where this is counted */
+#define MAX_REFERENCES 0x400000
 /*
- * the counts of objects that are never freed: in 3.11 about this much, for it counts on from there; in
- * later versions
+ * the counts of objects that are never freed: in 3.11 about this much, for it counts on from there;
+ * in later versions
  */
-#define IMMORTAL_3_11	999999999
-#define IMMORTAL	UINT32_MAX
+#define IMMORTAL_3_11 999999999
+#define IMMORTAL      UINT32_MAX
 
 static bool is_count(uint64_t references)
 {
@@ -157,18 +165,19 @@ static bool is_count(uint64_t references)
 }
 
 /*
- * Is there a live object, the one that has these strings? Then they were alive at least since it was first
- * read. The count of references is an object's first word.
+ * Is there a live object, the one that has these strings? Then they were alive at least since it
+ * was first read. The count of references is an object's first word.
  */
 static bool is_alive(const uint8_t *object, const struct python_objects *o,
 		     const struct python_strings *strings)
 {
-	return !memcmp(object + o->code_strings, strings, sizeof(*strings)) && is_count(word(object));
+	return !memcmp(object + o->code_strings, strings, sizeof(*strings)) &&
+	       is_count(word(object));
 }
 
 /* the object's strings and table. -ESTALE: it may have been freed meanwhile */
-static int read_code(const struct process_memory *memory, const struct python_objects *o, uint64_t address, uint64_t identity,
-		     struct python_code *code)
+static int read_code(const struct process_memory *memory, const struct python_objects *o,
+		     uint64_t address, uint64_t identity, struct python_code *code)
 {
 	uint8_t object[MAX_CODE_BYTES], again[MAX_CODE_BYTES];
 	struct python_strings strings;
@@ -189,8 +198,8 @@ static int read_code(const struct process_memory *memory, const struct python_ob
 	return error;
 }
 
-int python_code_read(const struct process_memory *memory, const struct python_objects *o, uint64_t address, uint64_t identity,
-		     struct python_code *code)
+int python_code_read(const struct process_memory *memory, const struct python_objects *o,
+		     uint64_t address, uint64_t identity, struct python_code *code)
 {
 	struct python_code read = {};
 	int error;
@@ -220,14 +229,16 @@ void python_code_free(struct python_code *code)
 /* the line table, the name and the file follow */
 struct written {
 	int first_line;
-	uint32_t line_bytes, name_bytes, file_bytes;	/* the strings' with their ends */
+	uint32_t line_bytes, name_bytes, file_bytes; /* the strings' with their ends */
 };
 
 size_t python_code_write(const struct python_code *code, void *to, size_t room)
 {
 	struct written w = {
-		.first_line = code->first_line, .line_bytes = code->line_bytes,
-		.name_bytes = strlen(code->name) + 1, .file_bytes = strlen(code->file) + 1,
+		.first_line = code->first_line,
+		.line_bytes = code->line_bytes,
+		.name_bytes = strlen(code->name) + 1,
+		.file_bytes = strlen(code->file) + 1,
 	};
 	uint8_t *at = to;
 
@@ -260,7 +271,9 @@ int python_code_unpack(struct python_code *code, const void *from, size_t bytes)
 	if ((uint64_t)w.line_bytes + w.name_bytes + w.file_bytes != bytes - sizeof(w))
 		return -EBADMSG;
 	c = (struct python_code){
-		.first_line = w.first_line, .line_bytes = w.line_bytes, .lines = malloc(w.line_bytes + 1),
+		.first_line = w.first_line,
+		.line_bytes = w.line_bytes,
+		.lines = malloc(w.line_bytes + 1),
 		.name = unpack_string(at + w.line_bytes, w.name_bytes),
 		.file = unpack_string(at + w.line_bytes + w.name_bytes, w.file_bytes),
 	};
@@ -276,7 +289,14 @@ int python_code_unpack(struct python_code *code, const void *from, size_t bytes)
 /* ---- lines ---- */
 
 /* kinds of location entries */
-enum { SHORT_FORM_LAST = 9, ONE_LINE_FIRST = 10, ONE_LINE_LAST = 12, NO_COLUMNS = 13, LONG_FORM = 14, NO_LINE = 15 };
+enum {
+	SHORT_FORM_LAST = 9,
+	ONE_LINE_FIRST = 10,
+	ONE_LINE_LAST = 12,
+	NO_COLUMNS = 13,
+	LONG_FORM = 14,
+	NO_LINE = 15
+};
 
 /* six bits a byte, lowest first; bit 6 says that more follow */
 static uint32_t varint(const struct python_code *code, size_t *at)

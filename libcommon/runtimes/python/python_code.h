@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads what a CPython process knows of a function: its code object (PyCodeObject) and the strings that
- * belong to it. All of it is the process's memory and may be anything: lengths are bounded, and nothing is
- * followed further.
+ * Reads what a CPython process knows of a function: its code object (PyCodeObject) and the strings
+ * that belong to it. All of it is the process's memory and may be anything: lengths are bounded,
+ * and nothing is followed further.
  */
 #ifndef EHPERF_RUNTIMES_PYTHON_CODE_H
 #define EHPERF_RUNTIMES_PYTHON_CODE_H
@@ -21,19 +21,19 @@ struct python_objects {
 };
 
 struct python_code {
-	char *name;		/* PyCodeObject.co_qualname, in UTF-8 */
-	char *file;		/* .co_filename */
-	int first_line;		/* .co_firstlineno */
-	uint8_t *lines;		/* .co_linetable; NULL: it cannot be read, or is very large */
+	char *name;     /* PyCodeObject.co_qualname, in UTF-8 */
+	char *file;     /* .co_filename */
+	int first_line; /* .co_firstlineno */
+	uint8_t *lines; /* .co_linetable; NULL: it cannot be read, or is very large */
 	size_t line_bytes;
 };
 
 /*
- * Reads the code object at this address, if it still is the one of this identity (python_identity()). The
- * caller frees *code. 0, or -errno; -ESTALE: it is another one, or none
+ * Reads the code object at this address, if it still is the one of this identity
+ * (python_identity()). The caller frees *code. 0, or -errno; -ESTALE: it is another one, or none
  */
-int python_code_read(const struct process_memory *memory, const struct python_objects *objects, uint64_t address, uint64_t identity,
-		     struct python_code *code);
+int python_code_read(const struct process_memory *memory, const struct python_objects *objects,
+		     uint64_t address, uint64_t identity, struct python_code *code);
 void python_code_free(struct python_code *code);
 
 /* Writes all of it into `room` bytes. Returns the number of bytes, or 0: there is no room */
@@ -42,8 +42,8 @@ size_t python_code_write(const struct python_code *code, void *to, size_t room);
 int python_code_unpack(struct python_code *code, const void *from, size_t bytes);
 
 /*
- * The line of an instruction by its number, 0: none, or not known (Objects/locations.md in CPython's
- * source).
+ * The line of an instruction by its number, 0: none, or not known (Objects/locations.md in
+ * CPython's source).
  */
 int python_code_line(const struct python_code *code, uint32_t instruction);
 

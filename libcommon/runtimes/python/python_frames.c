@@ -9,42 +9,47 @@
 #include "stacks_abi.h"
 
 /*
- * A stack in two parts. Calls of the interpreter's loop and groups of Python frames correspond one to one
- * from the root on: at the leaf, a call may have no frame yet or no longer. Where the native stack did not
- * come to its root, they correspond from the leaf on.
+ * A stack in two parts. Calls of the interpreter's loop and groups of Python frames correspond one
+ * to one from the root on: at the leaf, a call may have no frame yet or no longer. Where the native
+ * stack did not come to its root, they correspond from the leaf on.
  *
- * A greenlet has frames of its own, and runs on the machine's stack of the greenlet that has started it: calls from its start
- * on, to the root, are those of greenlets that wait. Their frames are not in the thread's list.
+ * A greenlet has frames of its own, and runs on the machine's stack of the greenlet that has
+ * started it: calls from its start on, to the root, are those of greenlets that wait. Their frames
+ * are not in the thread's list.
  */
 struct parts {
 	const uint64_t *native, *python;
 	uint32_t nr_native, nr_python;
-	uint32_t calls, groups;	/* calls: of the running greenlet, */
-	uint32_t other_calls;	/* and of those that wait */
+	uint32_t calls, groups; /* calls: of the running greenlet, */
+	uint32_t other_calls;   /* and of those that wait */
 	bool from_leaf;
 	bool keep_native;
 };
 
 static bool is_loop(const struct modules *modules, uint64_t frame)
 {
-	const struct module *module = frame & FRAME_ADDRESS ? NULL : modules_get(modules, FRAME_MODULE(frame));
+	const struct module *module =
+		frame & FRAME_ADDRESS ? NULL : modules_get(modules, FRAME_MODULE(frame));
 
-	const struct python_image *image = module ? runtime_image(&module->runtime, &python_runtime) : NULL;
+	const struct python_image *image =
+		module ? runtime_image(&module->runtime, &python_runtime) : NULL;
 
 	return image && python_image_is_loop(image, FRAME_OFFSET(frame) - !!(frame & FRAME_CALL));
 }
 
 static bool is_greenlet(const struct modules *modules, uint64_t frame)
 {
-	const struct module *module = frame & FRAME_ADDRESS ? NULL : modules_get(modules, FRAME_MODULE(frame));
+	const struct module *module =
+		frame & FRAME_ADDRESS ? NULL : modules_get(modules, FRAME_MODULE(frame));
 	const char *name = module ? strrchr(module->path, '/') : NULL;
 
 	return name && !strncmp(name, "/_greenlet.", strlen("/_greenlet."));
 }
 
 /*
- * Calls to the leaf of greenlet's functions are the running greenlet's, if there are as many as it has groups of frames. If
- * there are fewer, those functions have not started it, but called it, or are about to switch to another one.
+ * Calls to the leaf of greenlet's functions are the running greenlet's, if there are as many as it
+ * has groups of frames. If there are fewer, those functions have not started it, but called it, or
+ * are about to switch to another one.
  */
 static void count_calls(struct parts *p, const struct modules *modules)
 {
@@ -58,7 +63,8 @@ static void count_calls(struct parts *p, const struct modules *modules)
 	p->from_leaf &= !started;
 }
 
-static struct parts parts_of(const struct modules *modules, const uint64_t *frames, uint32_t nr, bool is_whole)
+static struct parts parts_of(const struct modules *modules, const uint64_t *frames, uint32_t nr,
+			     bool is_whole)
 {
 	struct parts p = { .native = frames, .from_leaf = !is_whole };
 
@@ -77,8 +83,8 @@ struct writer {
 	uint32_t nr;
 	const struct parts *parts;
 	const struct python_names *names;
-	uint32_t next;		/* of the Python frames */
-	uint32_t named;		/* calls in whose place stand functions that are all known */
+	uint32_t next;  /* of the Python frames */
+	uint32_t named; /* calls in whose place stand functions that are all known */
 };
 
 static void put(struct writer *w, uint64_t frame)
@@ -86,14 +92,18 @@ static void put(struct writer *w, uint64_t frame)
 	w->to[w->nr++] = frame;
 }
 
-/* the next group, up to the next one's leaf, but for what Python itself does not show. Are all of its functions known? */
+/*
+ * the next group, up to the next one's leaf, but for what Python itself does not show. Are all of
+ * its functions known?
+ */
 static bool put_group(struct writer *w)
 {
 	const struct parts *p = w->parts;
 	bool known = true;
 
 	do {
-		const struct python_code *code = python_names_get(w->names, PYTHON_LOW(p->python[w->next]));
+		const struct python_code *code =
+			python_names_get(w->names, PYTHON_LOW(p->python[w->next]));
 
 		known &= code != NULL;
 		if (!python_names_is_hidden(code))
@@ -108,7 +118,8 @@ static bool put_call(struct writer *w, uint32_t call)
 {
 	const struct parts *p = w->parts;
 
-	if (w->next == p->nr_python || call >= p->calls || (!p->from_leaf && p->calls - call > p->groups))
+	if (w->next == p->nr_python || call >= p->calls ||
+	    (!p->from_leaf && p->calls - call > p->groups))
 		return false;
 	/* groups whose calls are not there, at the leaf */
 	if (!p->from_leaf && !call)
@@ -134,8 +145,9 @@ static void place(struct writer *w, const struct modules *modules)
 		put_group(w);
 }
 
-uint32_t python_frames_place(const void *names, const struct modules *modules, const uint64_t *frames, uint32_t nr,
-			     bool is_whole, bool keep_native, uint64_t *to, struct runtime_calls *calls)
+uint32_t python_frames_place(const void *names, const struct modules *modules,
+			     const uint64_t *frames, uint32_t nr, bool is_whole, bool keep_native,
+			     uint64_t *to, struct runtime_calls *calls)
 {
 	struct parts parts = parts_of(modules, frames, nr, is_whole);
 	struct writer w = { .to = to, .parts = &parts, .names = names };

@@ -11,7 +11,8 @@
 #include "dwarf/exports.h"
 #include "table/machine.h"
 
-#define FRAME_OWNED_BY_CSTACK 3	/* the frame between those of two calls of the interpreter's loop, from 3.12 on */
+/* the frame between those of two calls of the interpreter's loop, from 3.12 on */
+#define FRAME_OWNED_BY_CSTACK 3
 
 /* _PyRuntimeState.interpreters.head in 3.11 and 3.12 */
 #define RUNTIME_INTERPRETERS 40
@@ -57,15 +58,26 @@ struct debug_offsets {
 	char cookie[8];
 	uint64_t version, free_threaded;
 	uint64_t runtime_size, finalizing, interpreters_head;
-	struct { uint64_t size, id, next, threads_head, rest[9]; } interpreter;
-	struct { uint64_t size, prev, next, interp, current_frame, thread_id, rest[3]; } thread;
-	struct { uint64_t size, previous, executable, instr_ptr, localsplus, owner; } frame;
 	struct {
-		uint64_t size, filename, name, qualname, linetable, firstlineno, rest[3], co_code_adaptive;
+		uint64_t size, id, next, threads_head, rest[9];
+	} interpreter;
+	struct {
+		uint64_t size, prev, next, interp, current_frame, thread_id, rest[3];
+	} thread;
+	struct {
+		uint64_t size, previous, executable, instr_ptr, localsplus, owner;
+	} frame;
+	struct {
+		uint64_t size, filename, name, qualname, linetable, firstlineno, rest[3],
+			co_code_adaptive;
 	} code;
 	uint64_t pyobject[2], type[4], tuple[3], list[3], dict[3], floats[2], longs[3];
-	struct { uint64_t size, ob_size, ob_sval; } bytes;
-	struct { uint64_t size, state, length, asciiobject_size; } unicode;
+	struct {
+		uint64_t size, ob_size, ob_sval;
+	} bytes;
+	struct {
+		uint64_t size, state, length, asciiobject_size;
+	} unicode;
 };
 static const char cookie[8] = "xdebugpy";
 
@@ -73,8 +85,8 @@ static const char cookie[8] = "xdebugpy";
 #define MORE_OF_OTHER_STRINGS 16
 
 /*
- * offsets that do not fit are those of no CPython: the numbers of a file that says anything else are cut,
- * and lead nowhere
+ * offsets that do not fit are those of no CPython: the numbers of a file that says anything else
+ * are cut, and lead nowhere
  */
 static struct python_image image_by(const struct debug_offsets *o)
 {
@@ -104,12 +116,13 @@ static int read_at(struct elf_file *file, uint64_t vaddr, void *bytes, size_t si
 {
 	uint64_t offset;
 
-	return elf_file_offset_of(file, vaddr, &offset) ? elf_file_read(file, offset, bytes, size) : -EBADMSG;
+	return elf_file_offset_of(file, vaddr, &offset) ? elf_file_read(file, offset, bytes, size)
+							: -EBADMSG;
 }
 
 /* version: PY_VERSION_HEX. *interpreters: offset of the pointer in _PyRuntime */
-static int layout_of(struct python_image *image, uint32_t version, struct elf_file *file, uint64_t runtime,
-		     uint64_t *interpreters)
+static int layout_of(struct python_image *image, uint32_t version, struct elf_file *file,
+		     uint64_t runtime, uint64_t *interpreters)
 {
 	struct debug_offsets offsets;
 	int error;
@@ -124,8 +137,9 @@ static int layout_of(struct python_image *image, uint32_t version, struct elf_fi
 	error = read_at(file, runtime, &offsets, sizeof(offsets));
 	if (error)
 		return error;
-	if (memcmp(offsets.cookie, cookie, sizeof(cookie)) || offsets.version >> 16 != version >> 16 ||
-	    offsets.free_threaded || offsets.code.name != offsets.code.filename + 8 ||
+	if (memcmp(offsets.cookie, cookie, sizeof(cookie)) ||
+	    offsets.version >> 16 != version >> 16 || offsets.free_threaded ||
+	    offsets.code.name != offsets.code.filename + 8 ||
 	    offsets.code.qualname != offsets.code.filename + 16)
 		return -ENOTSUP;
 	*image = image_by(&offsets);
@@ -136,13 +150,14 @@ static int layout_of(struct python_image *image, uint32_t version, struct elf_fi
 /* ---- the interpreter's loop ---- */
 
 /*
- * The compiler puts a part of a function that seldom runs elsewhere (GCC's NAME.cold). It has its own FDE. In a stripped file,
- * only jumps say to which function it belongs: no function jumps into the middle of another one.
+ * The compiler puts a part of a function that seldom runs elsewhere (GCC's NAME.cold). It has its
+ * own FDE. In a stripped file, only jumps say to which function it belongs: no function jumps into
+ * the middle of another one.
  */
 
 #define MAX_FUNCTION_BYTES (1 << 20)
-#define MAX_JUMPS 1024
-#define MIN_JUMPS 2	/* bytes that look like a jump may lead anywhere, once */
+#define MAX_JUMPS          1024
+#define MIN_JUMPS          2 /* bytes that look like a jump may lead anywhere, once */
 
 /* where a function's conditional jumps lead that leave it, sorted */
 struct jumps {
@@ -164,7 +179,8 @@ static void find_jumps(struct jumps *j, const uint8_t *code, uint64_t bytes, uin
 	uint64_t to;
 
 	j->nr = 0;
-	for (size_t at = 0; j->nr < MAX_JUMPS && (at = machine_next_branch(code, bytes, at, vaddr, &to));)
+	for (size_t at = 0;
+	     j->nr < MAX_JUMPS && (at = machine_next_branch(code, bytes, at, vaddr, &to));)
 		if (to - vaddr >= bytes)
 			j->jump[j->nr++].to = to;
 	qsort(j->jump, j->nr, sizeof(j->jump[0]), by_target);
@@ -201,8 +217,8 @@ static int find_part(struct elf_file *file, const struct jumps *j, uint64_t *vad
 }
 
 /*
- * *vaddr, *bytes: in: the function; out: the other part, into which most of its jumps lead. 0; -ENOENT: it
- * has none; -ENOMEM; -EBADMSG
+ * *vaddr, *bytes: in: the function; out: the other part, into which most of its jumps lead. 0;
+ * -ENOENT: it has none; -ENOMEM; -EBADMSG
  */
 static int find_other_part(struct elf_file *file, uint64_t *vaddr, uint64_t *bytes)
 {
@@ -250,7 +266,7 @@ int python_image_read(void *image, struct elf_file *file)
 		return error == -ENODATA ? -ENOENT : error;
 	error = exports_find(file, "Py_Version", &version_at, &size);
 	if (error)
-		return error == -ENOMEM ? error : -ENOTSUP;	/* before 3.11 */
+		return error == -ENOMEM ? error : -ENOTSUP; /* before 3.11 */
 	error = read_at(file, version_at, &version, sizeof(version));
 	if (!error)
 		error = layout_of(&found, version, file, runtime, &interpreters);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A file that holds a CPython interpreter: python3 itself, libpython, or a program that it was linked into.
- * From 3.13 on the file says where its structs have their fields (_Py_DebugOffsets in
- * Include/internal/pycore_runtime.h); for versions before that, which never change them within a minor
- * version, there is a table.
+ * A file that holds a CPython interpreter: python3 itself, libpython, or a program that it was
+ * linked into. From 3.13 on the file says where its structs have their fields (_Py_DebugOffsets in
+ * Include/internal/pycore_runtime.h); for versions before that, which never change them within a
+ * minor version, there is a table.
  */
 #ifndef EHPERF_RUNTIMES_PYTHON_IMAGE_H
 #define EHPERF_RUNTIMES_PYTHON_IMAGE_H
@@ -16,22 +16,24 @@
 #include "runtimes/python_abi.h"
 
 struct python_image {
-	struct eh_python layout;	/* but for `interpreters` */
+	struct eh_python layout; /* but for `interpreters` */
 	struct python_objects objects;
 	/*
-	 * address of the pointer to the first interpreter, less where offset 0 of the file's executable
-	 * segment would lie
+	 * address of the pointer to the first interpreter, less where offset 0 of the file's
+	 * executable segment would lie
 	 */
 	uint64_t interpreters_from_text;
-	/* _PyEval_EvalFrameDefault(), offsets in the file; [1]: what the compiler has put elsewhere */
+	/*
+	 * _PyEval_EvalFrameDefault(), offsets in the file; [1]: what the compiler has put elsewhere
+	 */
 	struct {
 		uint64_t start, bytes;
 	} loop[2];
 };
 
 /*
- * struct runtime's .read_image(), of a struct python_image. 0; -ENOENT: the file exports no CPython; -ENOTSUP: a version or build
- * of CPython that is not known; -EBADMSG
+ * struct runtime's .read_image(), of a struct python_image. 0; -ENOENT: the file exports no
+ * CPython; -ENOTSUP: a version or build of CPython that is not known; -EBADMSG
  */
 int python_image_read(void *image, struct elf_file *file);
 

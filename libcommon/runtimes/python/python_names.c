@@ -13,15 +13,16 @@
 #include "runtimes/python_abi.h"
 
 /*
- * A program that makes functions as it goes must not fill our memory, nor keep others waiting. One process leaves room for others,
- * and the processes of a user leave half of what other users have left; root's may have all of that.
+ * A program that makes functions as it goes must not fill our memory, nor keep others waiting. One
+ * process leaves room for others, and the processes of a user leave half of what other users have
+ * left; root's may have all of that.
  */
-#define MAX_FUNCTIONS 100000
-#define MAX_OF_PROCESS (MAX_FUNCTIONS / 4)
-#define MAX_BYTES (128 << 20)	/* of names and tables of lines; for these, half of it */
-#define MAX_QUESTIONS 64	/* that are open; the others are asked later */
+#define MAX_FUNCTIONS            100000
+#define MAX_OF_PROCESS           (MAX_FUNCTIONS / 4)
+#define MAX_BYTES                (128 << 20) /* of names and tables of lines; for these, half of it */
+#define MAX_QUESTIONS            64          /* that are open; the others are asked later */
 #define MAX_QUESTIONS_OF_PROCESS 4
-#define MAX_TRIES 3
+#define MAX_TRIES                3
 
 struct function_key {
 	uint64_t code, identity;
@@ -30,19 +31,19 @@ struct function_key {
 
 struct function {
 	struct function_key key;
-	uint64_t number;	/* from 1; no other function ever has it */
-	bool asked;		/* in a question that is open */
-	bool used;		/* since the last python_names_forget() */
+	uint64_t number; /* from 1; no other function ever has it */
+	bool asked;      /* in a question that is open */
+	bool used;       /* since the last python_names_forget() */
 	uint8_t tries;
-	struct python_code code;	/* {}: there is no answer */
+	struct python_code code; /* {}: there is no answer */
 	struct user_functions *user;
-	struct function *prev, *next;	/* of those that its process waits to ask for */
+	struct function *prev, *next; /* of those that its process waits to ask for */
 	UT_hash_handle hh, by_number;
 };
 
 /* what the processes of one user have */
 struct user_functions {
-	uint32_t user;		/* 0: root */
+	uint32_t user; /* 0: root */
 	size_t nr, bytes, questions;
 	UT_hash_handle hh;
 };
@@ -53,29 +54,29 @@ struct process_functions {
 	uint32_t nr, questions;
 	bool has_objects;
 	struct python_objects objects;
-	struct function *waiting;	/* to be asked for */
+	struct function *waiting; /* to be asked for */
 	UT_hash_handle hh;
 };
 
 /* functions of one process that are asked for together */
 struct question {
-	uint64_t tag;		/* the PID in its lower half */
+	uint64_t tag; /* the PID in its lower half */
 	size_t nr;
 	struct function *functions[MAX_PYTHON_FUNCTIONS];
 	UT_hash_handle hh;
 };
 
 struct python_names {
-	struct function *functions;	/* by key */
-	struct function *numbered;	/* the same ones */
+	struct function *functions; /* by key */
+	struct function *numbered;  /* the same ones */
 	uint32_t (*user_of)(pid_t pid);
 	struct user_functions *users;
 	struct process_functions *processes;
-	struct question *questions;	/* that are open */
+	struct question *questions; /* that are open */
 	uint64_t last_number;
 	uint32_t last_question;
 	size_t bytes;
-	uint64_t slow_ns;		/* when settling took too long; 0: it did not */
+	uint64_t slow_ns; /* when settling took too long; 0: it did not */
 };
 
 struct python_names *python_names_new(uint32_t (*user_of)(pid_t pid))
@@ -166,11 +167,13 @@ static struct process_functions *process_of(struct python_names *names, pid_t pi
 }
 
 /* NULL: there is no room, or no memory */
-static struct function *add(struct python_names *names, struct process_functions *process, const struct function_key *key)
+static struct function *add(struct python_names *names, struct process_functions *process,
+			    const struct function_key *key)
 {
 	struct function *function = NULL;
 
-	if (process->nr < MAX_OF_PROCESS && has_room(process->user, process->user->nr, HASH_COUNT(names->functions), MAX_FUNCTIONS))
+	if (process->nr < MAX_OF_PROCESS &&
+	    has_room(process->user, process->user->nr, HASH_COUNT(names->functions), MAX_FUNCTIONS))
 		function = calloc(1, sizeof(*function));
 	if (!function)
 		return NULL;
@@ -235,23 +238,28 @@ void python_names_forget(struct python_names *names)
 /* ---- questions and answers ---- */
 
 /* Asks for some functions of the process. False: it cannot be asked now, and they go on waiting */
-static bool ask(struct python_names *names, struct foreign *foreign, struct process_functions *process)
+static bool ask(struct python_names *names, struct foreign *foreign,
+		struct process_functions *process)
 {
 	struct python_question wanted = { .pid = process->pid, .objects = process->objects };
 	struct question *question = NULL;
 	struct function *function;
 
 	if (process->questions < MAX_QUESTIONS_OF_PROCESS &&
-	    has_room(process->user, process->user->questions, HASH_COUNT(names->questions), MAX_QUESTIONS))
+	    has_room(process->user, process->user->questions, HASH_COUNT(names->questions),
+		     MAX_QUESTIONS))
 		question = calloc(1, sizeof(*question));
 	if (!question)
 		return false;
-	for (function = process->waiting; function && question->nr < MAX_PYTHON_FUNCTIONS; function = function->next) {
-		wanted.functions[wanted.nr++] = (struct python_function){ function->key.code, function->key.identity };
+	for (function = process->waiting; function && question->nr < MAX_PYTHON_FUNCTIONS;
+	     function = function->next) {
+		wanted.functions[wanted.nr++] =
+			(struct python_function){ function->key.code, function->key.identity };
 		question->functions[question->nr++] = function;
 	}
 	question->tag = (uint64_t)++names->last_question << 32 | (uint32_t)process->pid;
-	if (foreign_ask(foreign, process->pid, python_work, &wanted, sizeof(wanted), question->tag)) {
+	if (foreign_ask(foreign, process->pid, python_work, &wanted, sizeof(wanted),
+			question->tag)) {
 		free(question);
 		return false;
 	}
@@ -283,7 +291,8 @@ static void ask_all(struct python_names *names, struct foreign *foreign)
 	}
 }
 
-static void keep_within_bounds(struct python_names *names, struct user_functions *user, struct python_code *code)
+static void keep_within_bounds(struct python_names *names, struct user_functions *user,
+			       struct python_code *code)
 {
 	if (code->name && !has_room(user, user->bytes, names->bytes, MAX_BYTES))
 		python_code_free(code);
@@ -313,7 +322,8 @@ static void take(struct python_names *names, struct question *question, struct p
 		if (!function->code.name && ++function->tries < MAX_TRIES)
 			DL_APPEND(process->waiting, function);
 	}
-	for (size_t i = question->nr; i < MAX_PYTHON_FUNCTIONS; i++)	/* of a worker that was taken over */
+	/* of a worker that was taken over */
+	for (size_t i = question->nr; i < MAX_PYTHON_FUNCTIONS; i++)
 		python_code_free(&codes[i]);
 	HASH_DEL(names->questions, question);
 	free(question);
@@ -335,7 +345,7 @@ void python_names_follow(struct python_names *names, struct foreign *foreign)
 	ask_all(names, foreign);
 }
 
-#define SLOW_NS 1000000000	/* after answers that kept us waiting, none are waited for, so long */
+#define SLOW_NS 1000000000 /* after answers that kept us waiting, none are waited for, so long */
 
 void python_names_settle(struct python_names *names, struct foreign *foreign, int ms)
 {
@@ -354,9 +364,12 @@ void python_names_settle(struct python_names *names, struct foreign *foreign, in
 /* ---- frames ---- */
 
 /* NULL: there is no room for it, or no memory */
-static struct function *function_of(struct python_names *names, struct process_functions *process, const uint64_t *words)
+static struct function *function_of(struct python_names *names, struct process_functions *process,
+				    const uint64_t *words)
 {
-	struct function_key key = { .code = PYTHON_CODE(words[0]), .identity = words[1], .pid = process->pid };
+	struct function_key key = { .code = PYTHON_CODE(words[0]),
+				    .identity = words[1],
+				    .pid = process->pid };
 	struct function *function;
 
 	HASH_FIND(hh, names->functions, &key, sizeof(key), function);
@@ -367,8 +380,8 @@ static struct function *function_of(struct python_names *names, struct process_f
 	return function;
 }
 
-uint32_t python_names_see(struct python_names *names, pid_t pid, const struct python_objects *objects, uint64_t *frames,
-			  uint32_t nr)
+uint32_t python_names_see(struct python_names *names, pid_t pid,
+			  const struct python_objects *objects, uint64_t *frames, uint32_t nr)
 {
 	struct process_functions *process = NULL;
 	uint32_t kept = 0;
@@ -382,9 +395,11 @@ uint32_t python_names_see(struct python_names *names, pid_t pid, const struct py
 		process->objects = *objects;
 	}
 	for (uint32_t i = kept; i + 1 < nr; i += 2) {
-		const struct function *function = process ? function_of(names, process, &frames[i]) : NULL;
+		const struct function *function =
+			process ? function_of(names, process, &frames[i]) : NULL;
 
-		frames[kept++] = (frames[i] & ~PYTHON_LOW(~0ULL)) | (function ? function->number : 0);
+		frames[kept++] =
+			(frames[i] & ~PYTHON_LOW(~0ULL)) | (function ? function->number : 0);
 	}
 	return kept;
 }
@@ -399,5 +414,6 @@ const struct python_code *python_names_get(const struct python_names *names, uin
 /* _Py_InitCleanup, of 3.12 on: code between a class and its __init__() */
 bool python_names_is_hidden(const struct python_code *code)
 {
-	return code && !code->first_line && !strcmp(code->file, "__init__") && !strcmp(code->name, "__init__");
+	return code && !code->first_line && !strcmp(code->file, "__init__") &&
+	       !strcmp(code->name, "__init__");
 }

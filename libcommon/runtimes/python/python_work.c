@@ -7,7 +7,8 @@
 
 _Static_assert(sizeof(struct python_question) <= FOREIGN_QUESTION_BYTES, "struct python_question");
 
-int python_work(const void *question, const struct process_memory *memory, void *answer, size_t room, size_t *bytes)
+int python_work(const void *question, const struct process_memory *memory, void *answer,
+		size_t room, size_t *bytes)
 {
 	const struct python_question *q = question;
 	uint8_t *at = answer, *end = at + room;
@@ -18,7 +19,8 @@ int python_work(const void *question, const struct process_memory *memory, void 
 		uint32_t written = 0;
 
 		if (!python_code_read(memory, &q->objects, f->address, f->identity, &code)) {
-			written = python_code_write(&code, at + sizeof(written), end - at - sizeof(written));
+			written = python_code_write(&code, at + sizeof(written),
+						    end - at - sizeof(written));
 			python_code_free(&code);
 		}
 		memcpy(at, &written, sizeof(written));
@@ -28,7 +30,8 @@ int python_work(const void *question, const struct process_memory *memory, void 
 	return 0;
 }
 
-void python_work_take(const void *answer, size_t bytes, struct python_code codes[MAX_PYTHON_FUNCTIONS])
+void python_work_take(const void *answer, size_t bytes,
+		      struct python_code codes[MAX_PYTHON_FUNCTIONS])
 {
 	const uint8_t *at = answer, *end = at + bytes;
 

@@ -24,11 +24,16 @@ struct python_question {
 };
 
 /*
- * Answers a struct python_question, as a foreign_fn. The answer: for each function a uint32_t, how many bytes of
- * python_code_write() follow; 0: it could not be read
+ * Answers a struct python_question, as a foreign_fn. The answer: for each function a uint32_t, how
+ * many bytes of python_code_write() follow; 0: it could not be read
  */
-int python_work(const void *question, const struct process_memory *memory, void *answer, size_t room, size_t *bytes);
-/* The functions in an answer, which may be anything. The caller owns codes[]; what could not be read is {} */
-void python_work_take(const void *answer, size_t bytes, struct python_code codes[MAX_PYTHON_FUNCTIONS]);
+int python_work(const void *question, const struct process_memory *memory, void *answer,
+		size_t room, size_t *bytes);
+/*
+ * The functions in an answer, which may be anything. The caller owns codes[]; what could not be
+ * read is {}
+ */
+void python_work_take(const void *answer, size_t bytes,
+		      struct python_code codes[MAX_PYTHON_FUNCTIONS]);
 
 #endif

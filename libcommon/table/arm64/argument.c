@@ -23,8 +23,8 @@ static bool find_register(const char *name, uint16_t *at)
 		*at = AT(EH_SP);
 		return true;
 	}
-	if ((name[0] != 'x' && name[0] != 'w') || sscanf(name + 1, "%2u%n", &number, &end) != 1 || name[1 + end] ||
-	    number >= EH_SP)
+	if ((name[0] != 'x' && name[0] != 'w') || sscanf(name + 1, "%2u%n", &number, &end) != 1 ||
+	    name[1 + end] || number >= EH_SP)
 		return false;
 	*at = AT(number);
 	return true;

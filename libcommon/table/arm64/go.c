@@ -3,7 +3,8 @@
 #include "table/machine.h"
 
 /* Of Go's own table, only the ends of stacks are used on this machine. */
-bool machine_saves_fp(const uint8_t *code, uint64_t size, uint64_t at, uint32_t frame_bytes, uint64_t *from)
+bool machine_saves_fp(const uint8_t *code, uint64_t size, uint64_t at, uint32_t frame_bytes,
+		      uint64_t *from)
 {
 	(void)code, (void)size, (void)at, (void)frame_bytes, (void)from;
 	return false;

@@ -10,20 +10,21 @@
 
 #define INSN_BYTES 4
 
-#define INSN_NOP	0xd503201f
-#define INSN_SVC	0xd4000001
-#define IS_B(insn)	((0xfc000000 & (insn)) == 0x14000000)
-#define IS_BL(insn)	((0xfc000000 & (insn)) == 0x94000000)
-#define IS_B_COND(insn)	((0xff000000 & (insn)) == 0x54000000)
-#define IS_CBZ(insn)	((0x7e000000 & (insn)) == 0x34000000)	/* cbz, cbnz */
-#define IS_TBZ(insn)	((0x7e000000 & (insn)) == 0x36000000)	/* tbz, tbnz */
+#define INSN_NOP        0xd503201f
+#define INSN_SVC        0xd4000001
+#define IS_B(insn)      ((0xfc000000 & (insn)) == 0x14000000)
+#define IS_BL(insn)     ((0xfc000000 & (insn)) == 0x94000000)
+#define IS_B_COND(insn) ((0xff000000 & (insn)) == 0x54000000)
+#define IS_CBZ(insn)    ((0x7e000000 & (insn)) == 0x34000000) /* cbz, cbnz */
+#define IS_TBZ(insn)    ((0x7e000000 & (insn)) == 0x36000000) /* tbz, tbnz */
 /* by a register, with or without its authentication */
-#define IS_BR(insn)	((0xfffffc1f & (insn)) == 0xd61f0000 || (0xfefff800 & (insn)) == 0xd61f0800)
-#define IS_BLR(insn)	((0xfffffc1f & (insn)) == 0xd63f0000 || (0xfefff800 & (insn)) == 0xd63f0800)
-#define IS_RET(insn)	((insn) == 0xd65f03c0 || (insn) == 0xd65f0bff || (insn) == 0xd65f0fff)
-#define IS_TRAP(insn)	((0xffe0001f & (insn)) == 0xd4200000 || (0xffff0000 & (insn)) == 0)	/* brk, udf */
-#define IS_ADR(insn)	((0x9f000000 & (insn)) == 0x10000000)
-#define IS_ADRP(insn)	((0x9f000000 & (insn)) == 0x90000000)
+#define IS_BR(insn)  ((0xfffffc1f & (insn)) == 0xd61f0000 || (0xfefff800 & (insn)) == 0xd61f0800)
+#define IS_BLR(insn) ((0xfffffc1f & (insn)) == 0xd63f0000 || (0xfefff800 & (insn)) == 0xd63f0800)
+#define IS_RET(insn) ((insn) == 0xd65f03c0 || (insn) == 0xd65f0bff || (insn) == 0xd65f0fff)
+/* brk, udf */
+#define IS_TRAP(insn)      ((0xffe0001f & (insn)) == 0xd4200000 || (0xffff0000 & (insn)) == 0)
+#define IS_ADR(insn)       ((0x9f000000 & (insn)) == 0x10000000)
+#define IS_ADRP(insn)      ((0x9f000000 & (insn)) == 0x90000000)
 #define IS_EXCLUSIVE(insn) ((0x3f000000 & (insn)) == 0x08000000)
 
 #define INSN_REG(insn, at) (31 & (insn) >> (at))

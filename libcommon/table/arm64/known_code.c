@@ -7,29 +7,36 @@
 const struct known_piece known_pieces[] = {
 	{
 		/*
-		 * arch/arm64/kernel/vdso/sigreturn.S, and musl, src/signal/aarch64/restore.s: where a signal handler returns to.
-		 * Neither has CFI, so that unwinders look for these instructions.
+		 * arch/arm64/kernel/vdso/sigreturn.S, and musl, src/signal/aarch64/restore.s: where
+		 * a signal handler returns to. Neither has CFI, so that unwinders look for these
+		 * instructions.
 		 */
-		"the signal handlers' return", { { 0, known_signal_frame } }, true,
-		KNOWN_BYTES(INSN(0xd2801168),		/* mov x8, #139 (rt_sigreturn) */
-			    INSN(0xd4000001))		/* svc #0 */
-	}, {
+		"the signal handlers' return",
+		{ { 0, known_signal_frame } },
+		true,
+		KNOWN_BYTES(INSN(0xd2801168), /* mov x8, #139 (rt_sigreturn) */
+			    INSN(0xd4000001)) /* svc #0 */
 	},
+	{},
 };
 
 const struct known_export known_exports[] = { {} };
 
 /*
- * The kernel's struct rt_sigframe lies at sp: siginfo (16 words), struct ucontext, whose struct sigcontext begins at its 22nd
- * word with fault_address, then x0 … x30, sp, pc (arch/arm64/include/uapi/asm/sigcontext.h).
+ * The kernel's struct rt_sigframe lies at sp: siginfo (16 words), struct ucontext, whose struct
+ * sigcontext begins at its 22nd word with fault_address, then x0 … x30, sp, pc
+ * (arch/arm64/include/uapi/asm/sigcontext.h).
  */
 #define WORD_OF_X(number) (16 + 22 + 1 + (number))
 
 struct eh_rule known_signal_frame(void)
 {
 	struct eh_rule rule = {
-		.kind = RULE_DEREF, .flags = RULE_SIGNAL,
-		.cfa_reg = REG_SP, .base_reg = REG_SP, .deref_offset = WORD_OF_X(EH_SP) * 8,
+		.kind = RULE_DEREF,
+		.flags = RULE_SIGNAL,
+		.cfa_reg = REG_SP,
+		.base_reg = REG_SP,
+		.deref_offset = WORD_OF_X(EH_SP) * 8,
 		.from_base = (1 << NR_SAVED) - 1,
 		.saved = { [SAVED_RA] = WORD_OF_X(EH_SP + 1) },
 	};

@@ -3,7 +3,8 @@
 #include "insn.h"
 #include "table/machine.h"
 
-static void set_way(struct machine_step *step, uint32_t insn, uint64_t vaddr, const struct machine_memory *memory)
+static void set_way(struct machine_step *step, uint32_t insn, uint64_t vaddr,
+		    const struct machine_memory *memory)
 {
 	uint32_t reg = INSN_REG(insn, 5);
 

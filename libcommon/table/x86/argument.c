@@ -10,22 +10,31 @@
 #define AT(register) ((register) * 8)
 
 static const struct {
-	const char *names[4];	/* of 8, 4, 2 and 1 bytes */
+	const char *names[4]; /* of 8, 4, 2 and 1 bytes */
 	uint8_t at;
 } registers[] = {
-	{ { "rax", "eax", "ax", "al" }, AT(RAX) }, { { "rbx", "ebx", "bx", "bl" }, AT(RBX) },
-	{ { "rcx", "ecx", "cx", "cl" }, AT(RCX) }, { { "rdx", "edx", "dx", "dl" }, AT(RDX) },
-	{ { "rsi", "esi", "si", "sil" }, AT(RSI) }, { { "rdi", "edi", "di", "dil" }, AT(RDI) },
-	{ { "rbp", "ebp", "bp", "bpl" }, AT(RBP) }, { { "rsp", "esp", "sp", "spl" }, AT(RSP) },
-	{ { "r8", "r8d", "r8w", "r8b" }, AT(R8) }, { { "r9", "r9d", "r9w", "r9b" }, AT(R9) },
-	{ { "r10", "r10d", "r10w", "r10b" }, AT(R10) }, { { "r11", "r11d", "r11w", "r11b" }, AT(R11) },
-	{ { "r12", "r12d", "r12w", "r12b" }, AT(R12) }, { { "r13", "r13d", "r13w", "r13b" }, AT(R13) },
-	{ { "r14", "r14d", "r14w", "r14b" }, AT(R14) }, { { "r15", "r15d", "r15w", "r15b" }, AT(R15) },
+	{ { "rax", "eax", "ax", "al" }, AT(RAX) },
+	{ { "rbx", "ebx", "bx", "bl" }, AT(RBX) },
+	{ { "rcx", "ecx", "cx", "cl" }, AT(RCX) },
+	{ { "rdx", "edx", "dx", "dl" }, AT(RDX) },
+	{ { "rsi", "esi", "si", "sil" }, AT(RSI) },
+	{ { "rdi", "edi", "di", "dil" }, AT(RDI) },
+	{ { "rbp", "ebp", "bp", "bpl" }, AT(RBP) },
+	{ { "rsp", "esp", "sp", "spl" }, AT(RSP) },
+	{ { "r8", "r8d", "r8w", "r8b" }, AT(R8) },
+	{ { "r9", "r9d", "r9w", "r9b" }, AT(R9) },
+	{ { "r10", "r10d", "r10w", "r10b" }, AT(R10) },
+	{ { "r11", "r11d", "r11w", "r11b" }, AT(R11) },
+	{ { "r12", "r12d", "r12w", "r12b" }, AT(R12) },
+	{ { "r13", "r13d", "r13w", "r13b" }, AT(R13) },
+	{ { "r14", "r14d", "r14w", "r14b" }, AT(R14) },
+	{ { "r15", "r15d", "r15w", "r15b" }, AT(R15) },
 };
 
 struct event_argument machine_parameter(unsigned number)
 {
-	static const uint8_t at[NR_PARAMETERS] = { AT(RDI), AT(RSI), AT(RDX), AT(RCX), AT(R8), AT(R9) };
+	static const uint8_t at[NR_PARAMETERS] = { AT(RDI), AT(RSI), AT(RDX),
+						   AT(RCX), AT(R8),  AT(R9) };
 
 	return (struct event_argument){ .at = at[number], .bytes = 8, .is_signed = true };
 }

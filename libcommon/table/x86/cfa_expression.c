@@ -30,8 +30,9 @@ static bool set_plt(struct eh_rule *rule, struct cursor *c, uint8_t reg, int64_t
 }
 
 /*
- * An index into an array of words, as OpenSSL's multiplications have it (crypto/bn/asm/x86_64-mont*.pl):
- * DW_OP_bregN 0, lit8, mul, plus, deref, plus_uconst: CFA = *(reg + a + index * 8) + b
+ * An index into an array of words, as OpenSSL's multiplications have it
+ * (crypto/bn/asm/x86_64-mont*.pl): DW_OP_bregN 0, lit8, mul, plus, deref, plus_uconst: CFA = *(reg
+ * + a + index * 8) + b
  */
 static void set_indexed(struct eh_rule *rule, struct cursor *c, uint8_t reg, int64_t offset)
 {

@@ -15,10 +15,10 @@ struct decoder {
 	/* the instruction at hand */
 	ZydisDecoderContext context;
 	ZydisDecodedInstruction d;
-	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];	/* once read_operands() was called */
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT]; /* once read_operands() was called */
 	/* the constant that this instruction, and the one before, moves into eax; or -1 */
 	int64_t eax, eax_before;
-	size_t retpoline;	/* offset in the code of where the last retpoline's call leads to */
+	size_t retpoline; /* offset in the code of where the last retpoline's call leads to */
 };
 
 /* ---- operands ---- */
@@ -26,9 +26,10 @@ struct decoder {
 /* Zydis can leave these out, and jumps, calls, compares and padding say what they do without. */
 static const ZydisDecodedOperand *read_operands(struct decoder *decoder)
 {
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeOperands(&decoder->zydis, &decoder->context, &decoder->d,
-						     decoder->operands, decoder->d.operand_count)))
-		memset(decoder->operands, 0, sizeof(decoder->operands));	/* all of no type */
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeOperands(&decoder->zydis, &decoder->context,
+						     &decoder->d, decoder->operands,
+						     decoder->d.operand_count)))
+		memset(decoder->operands, 0, sizeof(decoder->operands)); /* all of no type */
 	return decoder->operands;
 }
 
@@ -36,12 +37,15 @@ static uint8_t dwarf_number(ZydisRegister reg)
 {
 	static const uint8_t numbers[16] = { 0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15 };
 
-	return reg < ZYDIS_REGISTER_RAX || reg > ZYDIS_REGISTER_R15 ? NO_REG : numbers[reg - ZYDIS_REGISTER_RAX];
+	return reg < ZYDIS_REGISTER_RAX || reg > ZYDIS_REGISTER_R15
+		       ? NO_REG
+		       : numbers[reg - ZYDIS_REGISTER_RAX];
 }
 
 static uint8_t whole_register(const ZydisDecodedOperand *o)
 {
-	return dwarf_number(ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, o->reg.value));
+	return dwarf_number(
+		ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, o->reg.value));
 }
 
 /* a 64-bit register by itself */
@@ -85,7 +89,8 @@ static bool decode_mov(const ZydisDecodedOperand *o, struct insn *insn)
 }
 
 /* reg = base + displacement, or from or to memory; false where it is another kind of move */
-static bool decode_move(const ZydisDecodedInstruction *d, const ZydisDecodedOperand *o, struct insn *insn)
+static bool decode_move(const ZydisDecodedInstruction *d, const ZydisDecodedOperand *o,
+			struct insn *insn)
 {
 	uint8_t to;
 
@@ -107,11 +112,12 @@ static bool decode_move(const ZydisDecodedInstruction *d, const ZydisDecodedOper
 			insn->overwritten = 1u << REG_SP;
 			return true;
 		}
-		if (to == NO_REG || o[1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE || o[1].imm.value.s <= INT32_MIN ||
-		    o[1].imm.value.s > INT32_MAX)
+		if (to == NO_REG || o[1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE ||
+		    o[1].imm.value.s <= INT32_MIN || o[1].imm.value.s > INT32_MAX)
 			return false;
 		insn->base = to;
-		insn->displacement = d->mnemonic == ZYDIS_MNEMONIC_ADD ? o[1].imm.value.s : -o[1].imm.value.s;
+		insn->displacement =
+			d->mnemonic == ZYDIS_MNEMONIC_ADD ? o[1].imm.value.s : -o[1].imm.value.s;
 		break;
 	default:
 		return false;
@@ -146,15 +152,16 @@ static bool is_inside(const struct code *c, int64_t at)
 static bool gives_back(const struct insn *insn)
 {
 	return insn->effect == INSN_POP || insn->effect == INSN_LEAVE ||
-	       (insn->effect == INSN_SET && insn->reg == REG_SP && insn->base == REG_SP && insn->displacement > 0);
+	       (insn->effect == INSN_SET && insn->reg == REG_SP && insn->base == REG_SP &&
+		insn->displacement > 0);
 }
 
-#define MAX_TAIL 16	/* instructions from an epilogue's beginning to the tail call */
+#define MAX_TAIL 16 /* instructions from an epilogue's beginning to the tail call */
 
 /*
- * Does an indirect jump by this register leave the function? It does behind an epilogue: at once, or behind
- * one that pops registers and a few instructions that prepare the call; unless the register is worked out
- * among them, as for a switch, or popped, being the return address then.
+ * Does an indirect jump by this register leave the function? It does behind an epilogue: at once,
+ * or behind one that pops registers and a few instructions that prepare the call; unless the
+ * register is worked out among them, as for a switch, or popped, being the return address then.
  */
 static bool gives_frame_up(const struct code *c, uint8_t by)
 {
@@ -164,7 +171,8 @@ static bool gives_frame_up(const struct code *c, uint8_t by)
 		const struct insn *before = &c->insns[c->nr - n];
 
 		if (gives_back(before)) {
-			if (before->effect == INSN_POP && before->reg != NO_REG && before->reg == by && !is_set)
+			if (before->effect == INSN_POP && before->reg != NO_REG &&
+			    before->reg == by && !is_set)
 				return false;
 			found |= n == 1 || before->effect != INSN_SET;
 		} else if (found) {
@@ -174,7 +182,8 @@ static bool gives_frame_up(const struct code *c, uint8_t by)
 				return false;
 			is_set |= before->reg == by;
 		} else if ((before->effect != INSN_OTHER && before->effect != INSN_STORE) ||
-			   before->overwritten >> REG_SP & 1 || (before->overwritten >> by & 1 && !is_set)) {
+			   before->overwritten >> REG_SP & 1 ||
+			   (before->overwritten >> by & 1 && !is_set)) {
 			return false;
 		}
 	}
@@ -187,11 +196,13 @@ static enum insn_effect effect_of_jump(const struct code *c, const ZydisDecodedO
 	uint8_t by;
 
 	if (to->type == ZYDIS_OPERAND_TYPE_MEMORY && to->mem.base == ZYDIS_REGISTER_RIP)
-		return INSN_RETURN;	/* a tail call through the GOT */
+		return INSN_RETURN; /* a tail call through the GOT */
 	if (to->type == ZYDIS_OPERAND_TYPE_MEMORY && to->mem.index != ZYDIS_REGISTER_NONE)
-		return INSN_INDIRECT;	/* through a table: a switch */
-	by = to->type == ZYDIS_OPERAND_TYPE_MEMORY ? dwarf_number(to->mem.base) : plain_register(to);
-	return by < EH_NR_REGS && by != REG_SP && gives_frame_up(c, by) ? INSN_RETURN : INSN_INDIRECT;
+		return INSN_INDIRECT; /* through a table: a switch */
+	by = to->type == ZYDIS_OPERAND_TYPE_MEMORY ? dwarf_number(to->mem.base)
+						   : plain_register(to);
+	return by < EH_NR_REGS && by != REG_SP && gives_frame_up(c, by) ? INSN_RETURN
+									: INSN_INDIRECT;
 }
 
 static void decode_jump(struct decoder *decoder, struct insn *insn)
@@ -207,7 +218,7 @@ static void decode_jump(struct decoder *decoder, struct insn *insn)
 			insn->target = to;
 		} else if (!always) {
 			insn->effect = INSN_OTHER;
-		} else {	/* a tail call */
+		} else { /* a tail call */
 			insn->effect = decoder->code->generated ? INSN_INDIRECT : INSN_RETURN;
 		}
 		return;
@@ -216,45 +227,53 @@ static void decode_jump(struct decoder *decoder, struct insn *insn)
 }
 
 /*
- * Compilers' retpolines call over a loop that is never run: pause; lfence; jmp. What the call pushes is overwritten or thrown
- * away. So the call counts as a push, and nothing comes between it and its target.
+ * Compilers' retpolines call over a loop that is never run: pause; lfence; jmp. What the call
+ * pushes is overwritten or thrown away. So the call counts as a push, and nothing comes between it
+ * and its target.
  */
 static bool is_retpoline(const struct code *c, size_t behind, int64_t to)
 {
 	static const uint8_t loop[] = { 0xf3, 0x90, 0x0f, 0xae, 0xe8, 0xeb, 0xf9 };
 
-	return to >= (int64_t)(behind + sizeof(loop)) && to < (int64_t)(behind + sizeof(loop) + FUNCTION_ALIGNMENT) &&
+	return to >= (int64_t)(behind + sizeof(loop)) &&
+	       to < (int64_t)(behind + sizeof(loop) + FUNCTION_ALIGNMENT) &&
 	       to < (int64_t)c->size && !memcmp(c->bytes + behind, loop, sizeof(loop));
 }
 
-/* mov %reg, (%rsp); ret: the retpoline of an indirect jump, whose function finds the return address in the next word */
+/*
+ * mov %reg, (%rsp); ret: the retpoline of an indirect jump, whose function finds the return address
+ * in the next word
+ */
 static bool jumps_by_return(const struct decoder *decoder)
 {
 	const struct code *c = decoder->code;
 	const struct insn *before = c->nr ? &c->insns[c->nr - 1] : NULL;
 
-	return before && before->at == decoder->retpoline && before->effect == INSN_STORE && before->base == REG_SP &&
-	       !before->displacement;
+	return before && before->at == decoder->retpoline && before->effect == INSN_STORE &&
+	       before->base == REG_SP && !before->displacement;
 }
 
 static void decode_call(struct decoder *decoder, struct insn *insn)
 {
 	int64_t to;
 
-	if (relative_target(decoder, insn, &to) && is_retpoline(decoder->code, insn->at + decoder->d.length, to)) {
+	if (relative_target(decoder, insn, &to) &&
+	    is_retpoline(decoder->code, insn->at + decoder->d.length, to)) {
 		insn->effect = INSN_PUSH;
 		decoder->retpoline = to;
 		return;
 	}
 	insn->effect = INSN_CALL;
 	insn->overwritten = CALLER_SAVED;
-	insn->target = relative_target(decoder, insn, &to) && is_inside(decoder->code, to) ? to : NO_TARGET;
+	insn->target = relative_target(decoder, insn, &to) && is_inside(decoder->code, to)
+			       ? to
+			       : NO_TARGET;
 }
 
 /* system calls that do not return (arch/x86/entry/syscalls/syscall_64.tbl) */
-#define NR_RT_SIGRETURN	15
-#define NR_EXIT		60
-#define NR_EXIT_GROUP	231
+#define NR_RT_SIGRETURN 15
+#define NR_EXIT         60
+#define NR_EXIT_GROUP   231
 
 /* ---- everything ---- */
 
@@ -266,8 +285,8 @@ static bool is_nop(struct decoder *decoder)
 	if (decoder->d.mnemonic == ZYDIS_MNEMONIC_NOP)
 		return true;
 	o = read_operands(decoder);
-	return o[0].size == 16 && o[0].type == ZYDIS_OPERAND_TYPE_REGISTER && o[1].type == o[0].type &&
-	       o[0].reg.value == o[1].reg.value;
+	return o[0].size == 16 && o[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	       o[1].type == o[0].type && o[0].reg.value == o[1].reg.value;
 }
 
 static void decode_push_pop(struct decoder *decoder, struct insn *insn)
@@ -275,7 +294,7 @@ static void decode_push_pop(struct decoder *decoder, struct insn *insn)
 	const ZydisDecodedOperand *o = read_operands(decoder);
 
 	if (o[0].size != 64 && o[0].type == ZYDIS_OPERAND_TYPE_REGISTER) {
-		insn->effect = INSN_STOP;	/* push %ax */
+		insn->effect = INSN_STOP; /* push %ax */
 		return;
 	}
 	insn->effect = decoder->d.mnemonic == ZYDIS_MNEMONIC_PUSH ? INSN_PUSH : INSN_POP;
@@ -332,7 +351,8 @@ static bool decode_control(struct decoder *decoder, struct insn *insn)
 		insn->effect = INSN_POP;
 		return true;
 	default:
-		if (d->meta.category != ZYDIS_CATEGORY_UNCOND_BR && d->meta.category != ZYDIS_CATEGORY_COND_BR)
+		if (d->meta.category != ZYDIS_CATEGORY_UNCOND_BR &&
+		    d->meta.category != ZYDIS_CATEGORY_COND_BR)
 			return false;
 		decode_jump(decoder, insn);
 		return true;
@@ -342,7 +362,8 @@ static bool decode_control(struct decoder *decoder, struct insn *insn)
 /* cmp 16(%r14), %rsp or %r12: g.stackguard0, by Go's ABI */
 static bool is_stack_check(const uint8_t *bytes, size_t size)
 {
-	return size == 4 && (bytes[0] & ~4) == 0x49 && bytes[1] == 0x3b && bytes[2] == 0x66 && bytes[3] == 0x10;
+	return size == 4 && (bytes[0] & ~4) == 0x49 && bytes[1] == 0x3b && bytes[2] == 0x66 &&
+	       bytes[3] == 0x10;
 }
 
 /* the rest: what it moves, or which registers it overwrites */
@@ -351,7 +372,8 @@ static void decode_other(struct decoder *decoder, struct insn *insn)
 	const ZydisDecodedInstruction *d = &decoder->d;
 	const ZydisDecodedOperand *o;
 
-	if (d->mnemonic == ZYDIS_MNEMONIC_CMP || d->mnemonic == ZYDIS_MNEMONIC_TEST) {	/* flags only */
+	/* flags only */
+	if (d->mnemonic == ZYDIS_MNEMONIC_CMP || d->mnemonic == ZYDIS_MNEMONIC_TEST) {
 		insn->stack_check = is_stack_check(decoder->code->bytes + insn->at, d->length);
 		return;
 	}
@@ -362,7 +384,8 @@ static void decode_other(struct decoder *decoder, struct insn *insn)
 	    whole_register(&o[0]) == 0 && o[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
 		decoder->eax = o[1].imm.value.s;
 	for (int i = 0; i < d->operand_count; i++)
-		if (o[i].type == ZYDIS_OPERAND_TYPE_REGISTER && o[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) {
+		if (o[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		    o[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) {
 			uint8_t reg = whole_register(&o[i]);
 
 			if (reg != NO_REG)
@@ -373,14 +396,15 @@ static void decode_other(struct decoder *decoder, struct insn *insn)
 /* May rax hold another value at the next instruction? */
 static bool changes_rax(const struct insn *insn)
 {
-	return insn->overwritten & 1 || (insn_sets_reg(insn) && insn->reg == 0) || insn->effect == INSN_CALL ||
-	       !insn_reaches_next(insn);
+	return insn->overwritten & 1 || (insn_sets_reg(insn) && insn->reg == 0) ||
+	       insn->effect == INSN_CALL || !insn_reaches_next(insn);
 }
 
 /*
- * The length of a filler. Linkers fill up sections with zeros: there, and only where no instruction can follow, is one not an
- * instruction. Between pieces of generated code lie the numbers of who has allocated them, which end in zeros: one is never an
- * instruction, and what follows the zeros is.
+ * The length of a filler. Linkers fill up sections with zeros: there, and only where no instruction
+ * can follow, is one not an instruction. Between pieces of generated code lie the numbers of who
+ * has allocated them, which end in zeros: one is never an instruction, and what follows the zeros
+ * is.
  */
 static size_t filler_bytes(const struct code *c, size_t at)
 {
@@ -391,16 +415,18 @@ static size_t filler_bytes(const struct code *c, size_t at)
 		while (at + bytes < c->size && !c->bytes[at + bytes])
 			bytes++;
 	else
-		bytes = !c->bytes[at] && (before == INSN_STOP || before == INSN_EXIT || before == INSN_INDIRECT ||
-					  before == INSN_RETURN || before == INSN_JUMP);
+		bytes = !c->bytes[at] &&
+			(before == INSN_STOP || before == INSN_EXIT || before == INSN_INDIRECT ||
+			 before == INSN_RETURN || before == INSN_JUMP);
 	return bytes;
 }
 
 #define MIN_NUMBER_ZEROS 5
 
 /*
- * An allocator writes numbers of 8 bytes before each function. What decodes from one into what follows is no instruction. Returns
- * the bytes to the number's end, or 0. Few instructions have so many zeros at its end and go on.
+ * An allocator writes numbers of 8 bytes before each function. What decodes from one into what
+ * follows is no instruction. Returns the bytes to the number's end, or 0. Few instructions have so
+ * many zeros at its end and go on.
  */
 static size_t bytes_of_number(const struct code *c, size_t at, size_t bytes)
 {
@@ -408,14 +434,17 @@ static size_t bytes_of_number(const struct code *c, size_t at, size_t bytes)
 	size_t to = 8 - (c->vaddr + at) % 8;
 
 	return c->generated && to >= MIN_NUMBER_ZEROS && to < bytes &&
-	       !memcmp(c->bytes + at + to - MIN_NUMBER_ZEROS, zeros, sizeof(zeros)) ? to : 0;
+			       !memcmp(c->bytes + at + to - MIN_NUMBER_ZEROS, zeros, sizeof(zeros))
+		       ? to
+		       : 0;
 }
 
 /* the instruction at insn->at; its bytes */
 static size_t decode_insn(struct decoder *decoder, struct insn *insn)
 {
 	const struct code *c = decoder->code;
-	size_t vector = vector_bytes(c->bytes + insn->at, c->size - insn->at), filler = filler_bytes(c, insn->at);
+	size_t vector = vector_bytes(c->bytes + insn->at, c->size - insn->at),
+	       filler = filler_bytes(c, insn->at);
 
 	if (vector)
 		return vector;
@@ -423,8 +452,9 @@ static size_t decode_insn(struct decoder *decoder, struct insn *insn)
 		insn->effect = INSN_STOP;
 		return filler;
 	}
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder->zydis, &decoder->context, c->bytes + insn->at,
-							c->size - insn->at, &decoder->d))) {
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder->zydis, &decoder->context,
+							c->bytes + insn->at, c->size - insn->at,
+							&decoder->d))) {
 		insn->effect = INSN_STOP;
 		return 1;
 	}
@@ -442,7 +472,8 @@ int machine_decode(struct code *c)
 {
 	struct decoder decoder = { .code = c };
 
-	if (!ZYAN_SUCCESS(ZydisDecoderInit(&decoder.zydis, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
+	if (!ZYAN_SUCCESS(ZydisDecoderInit(&decoder.zydis, ZYDIS_MACHINE_MODE_LONG_64,
+					   ZYDIS_STACK_WIDTH_64)))
 		return -ENOMEM;
 	for (size_t at = 0; at < c->size; c->nr++) {
 		struct insn *insn;
@@ -451,7 +482,9 @@ int machine_decode(struct code *c)
 			return -ENOMEM;
 		decoder.eax_before = decoder.eax;
 		insn = &c->insns[c->nr];
-		*insn = (struct insn){ .at = at, .target = NO_TARGET, .reg = NO_REG, .base = NO_REG };
+		*insn = (struct insn){
+			.at = at, .target = NO_TARGET, .reg = NO_REG, .base = NO_REG
+		};
 		at += decode_insn(&decoder, insn);
 		if (decoder.eax == decoder.eax_before && changes_rax(insn))
 			decoder.eax = -1;

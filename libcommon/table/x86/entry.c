@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "table/machine.h"
 
-/* Where to go on behind the first byte of the first direct call from i on, with the callee's offset in *to, which may lie outside; 0: there is none */
+/*
+ * Where to go on behind the first byte of the first direct call from i on, with the callee's offset
+ * in *to, which may lie outside; 0: there is none
+ */
 static uint64_t next_call(const uint8_t *code, uint64_t size, uint64_t i, uint64_t *to)
 {
 	for (; i + 5 <= size; i++) {
 		int32_t displacement;
 
-		if (code[i] != 0xe8)	/* call rel32 */
+		if (code[i] != 0xe8) /* call rel32 */
 			continue;
 		memcpy(&displacement, code + i + 1, sizeof(displacement));
 		*to = i + 5 + displacement;
@@ -25,11 +28,12 @@ static bool is_padded(const uint8_t *code, uint64_t at, uint64_t end, uint64_t v
 }
 
 /*
- * Where the entry code ends by its own instructions: glibc's (sysdeps/x86_64/start.S) with call *__libc_start_main@GOTPCREL(%rip);
- * hlt, ld.so's with a jump to the program. None of these ends it where a branch before has led further. *call: the offset
- * behind the first call, or the end.
+ * Where the entry code ends by its own instructions: glibc's (sysdeps/x86_64/start.S) with call
+ * *__libc_start_main@GOTPCREL(%rip); hlt, ld.so's with a jump to the program. None of these ends it
+ * where a branch before has led further. *call: the offset behind the first call, or the end.
  */
-static uint64_t end_by_instructions(const uint8_t *code, uint64_t entry, uint64_t end, uint64_t vaddr, uint64_t *call)
+static uint64_t end_by_instructions(const uint8_t *code, uint64_t entry, uint64_t end,
+				    uint64_t vaddr, uint64_t *call)
 {
 	struct machine_memory memory = {};
 	uint64_t at = entry, reached = entry;
@@ -55,10 +59,12 @@ static uint64_t end_by_instructions(const uint8_t *code, uint64_t entry, uint64_
 }
 
 /*
- * A callee is another function, and is no outermost frame. It may lie right behind the entry code, if that ends with a call
- * that does not return: musl's crt/x86_64/crt_arch.h calls _start_c, which has no FDE either.
+ * A callee is another function, and is no outermost frame. It may lie right behind the entry code,
+ * if that ends with a call that does not return: musl's crt/x86_64/crt_arch.h calls _start_c, which
+ * has no FDE either.
  */
-uint64_t machine_entry_end(const uint8_t *code, uint64_t size, uint64_t vaddr, uint64_t entry, uint64_t end)
+uint64_t machine_entry_end(const uint8_t *code, uint64_t size, uint64_t vaddr, uint64_t entry,
+			   uint64_t end)
 {
 	uint64_t call, to;
 
@@ -69,12 +75,14 @@ uint64_t machine_entry_end(const uint8_t *code, uint64_t size, uint64_t vaddr, u
 	return end;
 }
 
-size_t machine_next_address(const uint8_t *code, size_t size, size_t from, uint64_t vaddr, uint64_t *to)
+size_t machine_next_address(const uint8_t *code, size_t size, size_t from, uint64_t vaddr,
+			    uint64_t *to)
 {
 	for (size_t i = from; i + 7 <= size; i++) {
 		int32_t displacement;
 
-		if ((code[i] & 0xfb) != 0x48 || code[i + 1] != 0x8d || (code[i + 2] & 0xc7) != 0x05)	/* lea disp32(%rip), r64 */
+		/* lea disp32(%rip), r64 */
+		if ((code[i] & 0xfb) != 0x48 || code[i + 1] != 0x8d || (code[i + 2] & 0xc7) != 0x05)
 			continue;
 		memcpy(&displacement, code + i + 3, sizeof(displacement));
 		*to = vaddr + i + 7 + displacement;
@@ -83,12 +91,13 @@ size_t machine_next_address(const uint8_t *code, size_t size, size_t from, uint6
 	return 0;
 }
 
-size_t machine_next_branch(const uint8_t *code, size_t size, size_t from, uint64_t vaddr, uint64_t *to)
+size_t machine_next_branch(const uint8_t *code, size_t size, size_t from, uint64_t vaddr,
+			   uint64_t *to)
 {
 	for (size_t i = from; i + 6 <= size; i++) {
 		int32_t displacement;
 
-		if (code[i] != 0x0f || (code[i + 1] & 0xf0) != 0x80)	/* jcc rel32 */
+		if (code[i] != 0x0f || (code[i + 1] & 0xf0) != 0x80) /* jcc rel32 */
 			continue;
 		memcpy(&displacement, code + i + 2, sizeof(displacement));
 		*to = vaddr + i + 6 + displacement;

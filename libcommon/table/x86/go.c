@@ -2,24 +2,25 @@
 #include "table/machine.h"
 
 /*
- * Two forms: sub $frame,%rsp; mov %rbp,frame-8(%rsp); lea ... - and from Go 1.21 on, where the frame is
- * first of 8 bytes, push %rbp; mov %rsp,%rbp; sub ...
+ * Two forms: sub $frame,%rsp; mov %rbp,frame-8(%rsp); lea ... - and from Go 1.21 on, where the
+ * frame is first of 8 bytes, push %rbp; mov %rsp,%rbp; sub ...
  */
-bool machine_saves_fp(const uint8_t *code, uint64_t size, uint64_t at, uint32_t frame_bytes, uint64_t *from)
+bool machine_saves_fp(const uint8_t *code, uint64_t size, uint64_t at, uint32_t frame_bytes,
+		      uint64_t *from)
 {
 	struct cursor c = cursor_over(code, size);
 	uint32_t displacement;
 	uint8_t modrm;
 
-	if (frame_bytes == 8 && at > 0 && at <= size && code[at - 1] == 0x55) {	/* push %rbp */
+	if (frame_bytes == 8 && at > 0 && at <= size && code[at - 1] == 0x55) { /* push %rbp */
 		*from = at;
 		return true;
 	}
 	cursor_bytes(&c, at);
-	if (cursor_u8(&c) != 0x48 || cursor_u8(&c) != 0x89)	/* mov r64,r/m64 */
+	if (cursor_u8(&c) != 0x48 || cursor_u8(&c) != 0x89) /* mov r64,r/m64 */
 		return false;
 	modrm = cursor_u8(&c);
-	if (cursor_u8(&c) != 0x24)				/* SIB: %rsp */
+	if (cursor_u8(&c) != 0x24) /* SIB: %rsp */
 		return false;
 	switch (modrm) {
 	case 0x2c:
@@ -50,7 +51,7 @@ bool machine_is_syscall(const uint8_t *code, uint64_t size, uint64_t at)
 
 bool machine_aligns_sp(const uint8_t *code, uint64_t size, uint64_t at)
 {
-	static const uint8_t and[] = { 0x48, 0x83, 0xe4, 0xf0 };	/* and $-16,%rsp */
+	static const uint8_t and[] = { 0x48, 0x83, 0xe4, 0xf0 }; /* and $-16,%rsp */
 
 	return at + sizeof(and) <= size && !memcmp(code + at, and, sizeof(and));
 }

@@ -21,7 +21,7 @@ static enum machine_way way_of(const ZydisDecodedInstruction *d)
 		return WAY_STOP;
 	default:
 		if (d->meta.category == ZYDIS_CATEGORY_COND_BR)
-			return relative ? WAY_BRANCH : WAY_ON;	/* xend is taken for one */
+			return relative ? WAY_BRANCH : WAY_ON; /* xend is taken for one */
 		if (d->meta.category == ZYDIS_CATEGORY_UNCOND_BR)
 			return relative ? WAY_JUMP : WAY_ELSEWHERE;
 		return WAY_ON;
@@ -32,7 +32,9 @@ static int number_of(ZydisRegister reg)
 {
 	ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
 
-	return whole < ZYDIS_REGISTER_RAX || whole > ZYDIS_REGISTER_R15 ? -1 : (int)(whole - ZYDIS_REGISTER_RAX);
+	return whole < ZYDIS_REGISTER_RAX || whole > ZYDIS_REGISTER_R15
+		       ? -1
+		       : (int)(whole - ZYDIS_REGISTER_RAX);
 }
 
 static bool is_indexed(const ZydisDecodedOperand *o)
@@ -40,18 +42,24 @@ static bool is_indexed(const ZydisDecodedOperand *o)
 	return o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.index != ZYDIS_REGISTER_NONE;
 }
 
-/* An indirect jump: of a switch, or a call in the end. Compilers mark those of a switch, where marks are in use (CET). */
-static enum machine_way indirect_way(const ZydisDecodedInstruction *d, const ZydisDecodedOperand *to,
+/*
+ * An indirect jump: of a switch, or a call in the end. Compilers mark those of a switch, where
+ * marks are in use (CET).
+ */
+static enum machine_way indirect_way(const ZydisDecodedInstruction *d,
+				     const ZydisDecodedOperand *to,
 				     const struct machine_memory *memory)
 {
 	int reg = to->type == ZYDIS_OPERAND_TYPE_REGISTER ? number_of(to->reg.value) : -1;
 
 	if (d->attributes & ZYDIS_ATTRIB_HAS_NOTRACK || (reg >= 0 && memory->sums >> reg & 1))
 		return WAY_SWITCH;
-	return is_indexed(to) || (reg >= 0 && memory->words >> reg & 1) ? WAY_EITHER : WAY_ELSEWHERE;
+	return is_indexed(to) || (reg >= 0 && memory->words >> reg & 1) ? WAY_EITHER
+									: WAY_ELSEWHERE;
 }
 
-static void remember(const ZydisDecodedInstruction *d, const ZydisDecodedOperand *o, struct machine_memory *memory)
+static void remember(const ZydisDecodedInstruction *d, const ZydisDecodedOperand *o,
+		     struct machine_memory *memory)
 {
 	if (d->meta.category == ZYDIS_CATEGORY_CALL)
 		*memory = (struct machine_memory){};
@@ -62,24 +70,30 @@ static void remember(const ZydisDecodedInstruction *d, const ZydisDecodedOperand
 			continue;
 		memory->sums &= ~(1u << reg);
 		memory->words &= ~(1u << reg);
-		if (i == 0 && ((d->mnemonic == ZYDIS_MNEMONIC_ADD && o[1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE) ||
-			       (d->mnemonic == ZYDIS_MNEMONIC_LEA && o[1].mem.base != ZYDIS_REGISTER_NONE && is_indexed(&o[1]))))
+		if (i == 0 && ((d->mnemonic == ZYDIS_MNEMONIC_ADD &&
+				o[1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE) ||
+			       (d->mnemonic == ZYDIS_MNEMONIC_LEA &&
+				o[1].mem.base != ZYDIS_REGISTER_NONE && is_indexed(&o[1]))))
 			memory->sums |= 1u << reg;
-		if (i == 0 && d->operand_count > 1 && is_indexed(&o[1]) && d->mnemonic != ZYDIS_MNEMONIC_LEA)
+		if (i == 0 && d->operand_count > 1 && is_indexed(&o[1]) &&
+		    d->mnemonic != ZYDIS_MNEMONIC_LEA)
 			memory->words |= 1u << reg;
 	}
 }
 
-static void note_memory(const ZydisDecodedInstruction *d, const ZydisDecodedOperand *o, uint64_t vaddr,
-			struct machine_step *step)
+static void note_memory(const ZydisDecodedInstruction *d, const ZydisDecodedOperand *o,
+			uint64_t vaddr, struct machine_step *step)
 {
-	if (o->type != ZYDIS_OPERAND_TYPE_MEMORY || o->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN)
+	if (o->type != ZYDIS_OPERAND_TYPE_MEMORY ||
+	    o->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN)
 		return;
 	if (o->mem.base == ZYDIS_REGISTER_RIP)
 		step->data = vaddr + d->length + o->mem.disp.value;
 	else if (o->mem.base == ZYDIS_REGISTER_NONE || o->mem.index != ZYDIS_REGISTER_NONE)
-		step->data = o->mem.disp.value;	/* of a program that is not moved: a table, perhaps */
-	if (o->mem.index != ZYDIS_REGISTER_NONE || (o->mem.base != ZYDIS_REGISTER_RSP && o->mem.base != ZYDIS_REGISTER_RBP) ||
+		/* of a program that is not moved: a table, perhaps */
+		step->data = o->mem.disp.value;
+	if (o->mem.index != ZYDIS_REGISTER_NONE ||
+	    (o->mem.base != ZYDIS_REGISTER_RSP && o->mem.base != ZYDIS_REGISTER_RBP) ||
 	    d->mnemonic == ZYDIS_MNEMONIC_POP)
 		return;
 	step->reads = true;
@@ -96,12 +110,14 @@ size_t machine_step(const uint8_t *code, size_t size, uint64_t vaddr, struct mac
 	ZydisDecoder decoder;
 
 	*step = (struct machine_step){ .way = WAY_STOP };
-	if (!ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) ||
+	if (!ZYAN_SUCCESS(
+		    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) ||
 	    !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, &context, code, size, &d)) ||
 	    !ZYAN_SUCCESS(ZydisDecoderDecodeOperands(&decoder, &context, &d, o, d.operand_count)))
 		return 0;
 	step->way = way_of(&d);
-	step->calls = d.meta.category == ZYDIS_CATEGORY_CALL || d.meta.category == ZYDIS_CATEGORY_SYSCALL;
+	step->calls =
+		d.meta.category == ZYDIS_CATEGORY_CALL || d.meta.category == ZYDIS_CATEGORY_SYSCALL;
 	if (d.mnemonic == ZYDIS_MNEMONIC_POP) {
 		step->reads = true;
 		step->base = EH_RSP;
@@ -111,7 +127,8 @@ size_t machine_step(const uint8_t *code, size_t size, uint64_t vaddr, struct mac
 	if (step->way == WAY_JUMP || step->way == WAY_BRANCH)
 		step->to = vaddr + d.length + d.raw.imm[0].value.s;
 	if (step->way == WAY_ELSEWHERE) {
-		step->by_slot = o[0].type == ZYDIS_OPERAND_TYPE_MEMORY && o[0].mem.base == ZYDIS_REGISTER_RIP;
+		step->by_slot = o[0].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+				o[0].mem.base == ZYDIS_REGISTER_RIP;
 		step->way = indirect_way(&d, &o[0], memory);
 	}
 	remember(&d, o, memory);
@@ -126,12 +143,13 @@ static bool is_bad_prefix(uint8_t byte)
 
 static bool is_other_prefix(uint8_t byte)
 {
-	return byte == 0x64 || byte == 0x65 || byte == 0x66 || byte == 0x67 || byte == 0xf2 || byte == 0xf3;
+	return byte == 0x64 || byte == 0x65 || byte == 0x66 || byte == 0x67 || byte == 0xf2 ||
+	       byte == 0xf3;
 }
 
 /*
- * 0x90 with REX.B exchanges rax and r8. branch_setup_xol_ops() takes each 0x90 for a nop, and skips it: the program goes on
- * with the wrong registers. Go's runtime.gcWriteBarrierR8 begins so.
+ * 0x90 with REX.B exchanges rax and r8. branch_setup_xol_ops() takes each 0x90 for a nop, and skips
+ * it: the program goes on with the wrong registers. Go's runtime.gcWriteBarrierR8 begins so.
  */
 static bool is_exchange_with_r8(const uint8_t *code, size_t size)
 {
@@ -139,9 +157,9 @@ static bool is_exchange_with_r8(const uint8_t *code, size_t size)
 }
 
 /*
- * EVEX and VEX. arch/x86/kernel/uprobes.c looks at the opcode behind them as if it were one without them: vpbroadcastb, with
- * which glibc's __strchrnul_evex begins, is a jp to it, and printf() prints its format. On others it sets no probe, and does
- * not say so.
+ * EVEX and VEX. arch/x86/kernel/uprobes.c looks at the opcode behind them as if it were one without
+ * them: vpbroadcastb, with which glibc's __strchrnul_evex begins, is a jp to it, and printf()
+ * prints its format. On others it sets no probe, and does not say so.
  */
 static bool is_vector_prefix(uint8_t byte)
 {
@@ -152,5 +170,6 @@ bool machine_is_unprobeable(const uint8_t *code, size_t size)
 {
 	for (; size && is_other_prefix(*code); code++, size--)
 		;
-	return !size || is_bad_prefix(*code) || is_vector_prefix(*code) || is_exchange_with_r8(code, size);
+	return !size || is_bad_prefix(*code) || is_vector_prefix(*code) ||
+	       is_exchange_with_r8(code, size);
 }

@@ -25,7 +25,7 @@ bool machine_is_padding(const uint8_t *code, uint64_t size)
 	while (at < size) {
 		uint64_t nop = nop_bytes(code + at, size - at);
 
-		if (!nop && code[at] && code[at] != 0xcc)	/* zeros, int3 */
+		if (!nop && code[at] && code[at] != 0xcc) /* zeros, int3 */
 			return false;
 		at += nop ? nop : 1;
 	}

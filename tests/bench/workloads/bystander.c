@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define MAX_BATCHES 100000
-#define PAGES 256
+#define PAGES       256
 
 static uint64_t now_ns(void)
 {
@@ -42,7 +42,8 @@ static uint64_t faults(int nr)
 	uint64_t from;
 
 	if (!memory)
-		memory = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		memory = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	madvise(memory, PAGES * 4096, MADV_NOHUGEPAGE);
 	madvise(memory, PAGES * 4096, MADV_DONTNEED);
 	from = now_ns();
@@ -56,7 +57,9 @@ static uint64_t mappings(int nr)
 	uint64_t from = now_ns();
 
 	for (int i = 0; i < nr; i++)
-		munmap(mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 65536);
+		munmap(mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			    0),
+		       65536);
 	return now_ns() - from;
 }
 

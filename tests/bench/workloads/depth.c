@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * depth N: burns CPU time N functions below main, on one stack. depth N many: on 1,000 different stacks
- * that deep, 30 microseconds on each: two functions call each other in the order that the bits of a number
- * give.
+ * depth N: burns CPU time N functions below main, on one stack. depth N many: on 1,000 different
+ * stacks that deep, 30 microseconds on each: two functions call each other in the order that the
+ * bits of a number give.
  */
 #include <stdlib.h>
 
@@ -27,7 +27,10 @@ NOINLINE int even(int n, unsigned path)
 	volatile int room[6];
 
 	room[n % 6] = n;
-	return (n <= 1 ? leaf() : path & 1 ? odd(n - 1, path >> 1 | path << 31) : even(n - 1, path >> 1 | path << 31)) + room[n % 6];
+	return (n <= 1     ? leaf()
+		: path & 1 ? odd(n - 1, path >> 1 | path << 31)
+			   : even(n - 1, path >> 1 | path << 31)) +
+	       room[n % 6];
 }
 
 NOINLINE int odd(int n, unsigned path)
@@ -35,7 +38,10 @@ NOINLINE int odd(int n, unsigned path)
 	volatile int room[33];
 
 	room[n % 33] = n;
-	return (n <= 1 ? leaf() : path & 1 ? odd(n - 1, path >> 1 | path << 31) : even(n - 1, path >> 1 | path << 31)) + room[n % 33];
+	return (n <= 1     ? leaf()
+		: path & 1 ? odd(n - 1, path >> 1 | path << 31)
+			   : even(n - 1, path >> 1 | path << 31)) +
+	       room[n % 33];
 }
 
 int main(int argc, char **argv)

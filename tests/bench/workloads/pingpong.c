@@ -34,7 +34,7 @@ int main(int argc, char **argv)
 	if (sched_setaffinity(0, sizeof(cpu), &cpu) || pipe(there) || pipe(back))
 		return 1;
 	child = fork();
-	close(child ? there[0] : there[1]);	/* so that neither outlives the other */
+	close(child ? there[0] : there[1]); /* so that neither outlives the other */
 	close(child ? back[1] : back[0]);
 	if (!child)
 		for (;;)

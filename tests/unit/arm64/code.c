@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Rules from A64 instructions, on whatever machine: each instruction of aarch64-linux-gnu-as, and what the ABI says of its frame. */
+/*
+ * Rules from A64 instructions, on whatever machine: each instruction of aarch64-linux-gnu-as, and
+ * what the ABI says of its frame.
+ */
 #include <string.h>
 
 #include "../check.h"
 #include "table/code_rules.h"
 #include "table/machine.h"
 
-#define UNKNOWN -1		/* for reg: no rule */
-#define SAME SAVED_SAME		/* the return address is in x30 */
+#define UNKNOWN -1         /* for reg: no rule */
+#define SAME    SAVED_SAME /* the return address is in x30 */
 
 static const struct {
 	uint32_t insn;
-	int reg, offset, ra;	/* the CFA before it, and the return address's place in words from there */
+	/* the CFA before it, and the return address's place in words from there */
+	int reg, offset, ra;
 	const char *text;
 } code[] = {
 	{ 0xd503233f, 31, 0, SAME, "paciasp" },
@@ -80,8 +84,10 @@ static void see(void *arg, size_t at, const struct eh_rule *rule)
 	if (code[i].reg == UNKNOWN)
 		check(rule->kind == RULE_NONE, "%s", code[i].text);
 	else
-		check(rule->kind == RULE_REG && rule->cfa_reg == code[i].reg && rule->cfa_offset == code[i].offset &&
-		      rule->saved[SAVED_RA] == code[i].ra && rule->flags & RULE_FROM_CODE, "%s", code[i].text);
+		check(rule->kind == RULE_REG && rule->cfa_reg == code[i].reg &&
+			      rule->cfa_offset == code[i].offset &&
+			      rule->saved[SAVED_RA] == code[i].ra && rule->flags & RULE_FROM_CODE,
+		      "%s", code[i].text);
 }
 
 static void see_none(void *arg, size_t at, const struct eh_rule *rule)
@@ -96,8 +102,10 @@ int main(void)
 
 	for (size_t i = 0; i < NR; i++)
 		insns[i] = code[i].insn;
-	check(!code_rules((const uint8_t *)insns, sizeof(insns), 0x1000, see, NULL) && in_order && nr_seen == NR,
+	check(!code_rules((const uint8_t *)insns, sizeof(insns), 0x1000, see, NULL) && in_order &&
+		      nr_seen == NR,
 	      "each instruction has one rule, in order");
-	check(!code_rules((const uint8_t *)insns, 6, 0x1000, see_none, NULL), "half an instruction is none");
+	check(!code_rules((const uint8_t *)insns, 6, 0x1000, see_none, NULL),
+	      "half an instruction is none");
 	return check_done();
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* sodium [ROUNDS]: X25519 and others by libsodium, partly in assembly. Its headers are not needed. */
+/*
+ * sodium [ROUNDS]: X25519 and others by libsodium, partly in assembly. Its headers are not needed.
+ */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,8 +9,10 @@
 int sodium_init(void);
 int crypto_scalarmult_base(uint8_t *to, const uint8_t *key);
 int crypto_scalarmult(uint8_t *to, const uint8_t *key, const uint8_t *point);
-int crypto_stream_salsa20_xor(uint8_t *to, const uint8_t *from, unsigned long long bytes, const uint8_t *nonce, const uint8_t *key);
-int crypto_onetimeauth(uint8_t *to, const uint8_t *from, unsigned long long bytes, const uint8_t *key);
+int crypto_stream_salsa20_xor(uint8_t *to, const uint8_t *from, unsigned long long bytes,
+			      const uint8_t *nonce, const uint8_t *key);
+int crypto_onetimeauth(uint8_t *to, const uint8_t *from, unsigned long long bytes,
+		       const uint8_t *key);
 
 int main(int argc, char **argv)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A library whose only function burns CPU time. Built as VARIANT 0, 1, 2, ... it lies elsewhere in the file
- * and has a frame of another size, so that it can only be unwound by the table of its own file.
+ * A library whose only function burns CPU time. Built as VARIANT 0, 1, 2, ... it lies elsewhere in
+ * the file and has a frame of another size, so that it can only be unwound by the table of its own
+ * file.
  */
 #include <time.h>
 
