@@ -48,7 +48,8 @@ BPF_FLAGS := --target=bpf -mcpu=v3 -O2 -g -Wall -D__TARGET_ARCH_$(ARCH) -iquote 
 	-idirafter $(SYSROOT)/usr/include/$(MULTIARCH) $(ANYWHERE) -MMD -MP
 # of the tools with a view
 CURSES_LIBS := -Wl,--push-state,--as-needed $(shell pkg-config --libs ncursesw) -Wl,--pop-state
-PURE_LIBS := -pthread -lseccomp -ldw -lelf -lZydis -liberty -llzma -lz -ljson-c -lunistring -lprotobuf-c -lpfm -lm $(CURSES_LIBS)
+PURE_LIBS := -pthread -lseccomp -ldw -lelf -lZydis -liberty -llzma -lz -ljson-c -lunistring -lprotobuf-c -lpfm -lm \
+	$(CURSES_LIBS)
 BPF_LIBS := -lbpf -lelf -lz
 ifneq ($(STATIC),)
 COMMON_FLAGS += -DEHPERF_STATIC
@@ -77,8 +78,8 @@ all: $(TOOLS:%=$(B)/%) $(B)/ehperf completions
 help:
 	@echo "make              builds the tools, as build/TOOL. V=1: shows commands. STATIC=1: without libraries"
 	@echo "make demo         shows the hottest whole stack of five of the distribution's programs; as root"
-	@echo "make check        tests in 2 minutes what needs the build's packages, bats, jq; as root, or what others may"
-	@echo "make test         tests what each tool promises, in 16 minutes; packages of 370 MB; as root"
+	@echo "make check        tests in 2 minutes with the build's packages, bats and jq; as root, or what others may"
+	@echo "make test         tests what each tool promises, in 6 minutes, or 8 if others use the CPUs; packages of 370 MB; as root"
 	@echo "make test-full    tests everything, in more than an hour; packages of 2.7 GB; as root. ONLY=java: that"
 	@echo "make bench        measures ours beside the alternatives, in an hour; as root. One: make bench-load"
 	@echo "make pictures     draws README's pictures anew; as root"
@@ -278,14 +279,16 @@ $(B)/arm64-table/%.o: libcommon/%.c
 $(B)/arm64-table/unit/%.o: tests/unit/arm64/%.c
 	$(compile)
 
-$(ARM64_TESTS): $(B)/tests/unit/arm64-%: $(B)/arm64-table/unit/%.o $(ARM64_TABLE) $(B)/libcommon/dwarf.a $(B)/libcommon/base.a
+$(ARM64_TESTS): $(B)/tests/unit/arm64-%: \
+	$(B)/arm64-table/unit/%.o $(ARM64_TABLE) $(B)/libcommon/dwarf.a $(B)/libcommon/base.a
 	@mkdir -p $(@D)
 	$(call show,LINK)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PURE_LIBS)
 
 $(B)/arm64-table/helpers/%.o: tests/helpers/%.c
 	$(compile)
 
-$(ARM64_HELPERS): $(B)/tests/arm64-%: $(B)/arm64-table/helpers/%.o $(ARM64_TABLE) $(B)/libcommon/dwarf.a $(B)/libcommon/base.a
+$(ARM64_HELPERS): $(B)/tests/arm64-%: \
+	$(B)/arm64-table/helpers/%.o $(ARM64_TABLE) $(B)/libcommon/dwarf.a $(B)/libcommon/base.a
 	@mkdir -p $(@D)
 	$(call show,LINK)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(PURE_LIBS)
 
@@ -300,83 +303,15 @@ $(B)/obj/%.o: tests/helpers/%.c
 $(B)/obj/unit/%.o: tests/unit/%.c
 	$(compile)
 
-# ---- fuzzing: libFuzzer targets, and their corpus replayed under sanitizers by the tests ----
-
-FUZZ_TARGETS := $(filter-out replay,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))) arm64-code
-FUZZ_SECONDS ?= 600
-SANITIZE := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
-FUZZED := $(filter-out libcommon/bpf/%,$(SOURCES)) $(TOOL_SOURCES)
-
-# rules for arm64's code, which any machine can make
-ARM64_FUZZED := $(wildcard libcommon/base/*.c libcommon/dwarf/*.c libcommon/table/*.c libcommon/table/arm64/*.c)
-OTHER_FUZZ_TARGETS := $(filter-out arm64-%,$(FUZZ_TARGETS))
-
-# replayed by the tests
-define compile_sanitized
-	@mkdir -p $(@D)
-	$(call show,CC)$(CC) $(SANITIZE) $(COMMON_FLAGS) -c $< -o $@
-endef
-
-define link_replay
-	@mkdir -p $(@D)
-	$(call show,CC)$(CC) $(SANITIZE) $(COMMON_FLAGS) -MF $@.d -o $@ $(filter %.c %.o %.a,$^) $(PURE_LIBS)
-endef
-
-$(B)/san/%.o: %.c | $(GENERATED)
-	$(compile_sanitized)
-
-$(B)/arm64-san/%.o: %.c
-	$(compile_sanitized)
-
-$(B)/san/all.a: $(FUZZED:%.c=$(B)/san/%.o) $(PROTOS:%=$(B)/gen/%.pb-c.o)
-	$(archive)
-
-$(OTHER_FUZZ_TARGETS:%=$(B)/tests/fuzz/%): $(B)/tests/fuzz/%: \
-	tests/fuzz/%.c tests/fuzz/replay.c tests/fuzz/fuzz.h $(B)/san/all.a
-	$(link_replay)
-
-$(B)/tests/fuzz/arm64-code: tests/fuzz/code.c tests/fuzz/replay.c tests/fuzz/fuzz.h $(ARM64_FUZZED:%.c=$(B)/arm64-san/%.o)
-	$(link_replay)
-
-# libFuzzer's
-define compile_fuzzed
-	@mkdir -p $(@D)
-	$(call show,CC)$(CLANG) $(SANITIZE) -fsanitize=fuzzer-no-link $(COMMON_FLAGS) -c $< -o $@
-endef
-
-define link_fuzzer
-	@mkdir -p $(@D)
-	$(call show,CC)$(CLANG) $(SANITIZE) -fsanitize=fuzzer $(COMMON_FLAGS) -MF $@.d -o $@ $(filter %.c %.o %.a,$^) $(PURE_LIBS)
-endef
-
-$(B)/fuzz/obj/%.o: %.c | $(GENERATED)
-	$(compile_fuzzed)
-
-$(B)/arm64-fuzz/%.o: %.c
-	$(compile_fuzzed)
-
-$(B)/fuzz/all.a: $(FUZZED:%.c=$(B)/fuzz/obj/%.o) $(PROTOS:%=$(B)/gen/%.pb-c.o)
-	$(archive)
-
-$(OTHER_FUZZ_TARGETS:%=$(B)/fuzz/%): $(B)/fuzz/%: tests/fuzz/%.c tests/fuzz/fuzz.h $(B)/fuzz/all.a
-	$(link_fuzzer)
-
-$(B)/fuzz/arm64-code: tests/fuzz/code.c tests/fuzz/fuzz.h $(ARM64_FUZZED:%.c=$(B)/arm64-fuzz/%.o)
-	$(link_fuzzer)
-
-# new inputs stay under build/; what is worth keeping goes to tests/fuzz/corpus by hand
-fuzz:
-	$(MAKE) $(FUZZ_TARGETS:%=$(B)/fuzz/%)
-	for t in $(FUZZ_TARGETS); do mkdir -p $(B)/fuzz/new/$$t && $(B)/fuzz/$$t -max_total_time=$(FUZZ_SECONDS) -timeout=1 \
-		-rss_limit_mb=1024 -max_len=65536 -artifact_prefix=$(B)/fuzz/ -print_final_stats=1 \
-		$(B)/fuzz/new/$$t tests/fuzz/corpus/$$t || exit 1; done
+include tests/fuzz/fuzz.mk
 
 test-programs: $(B)/tests/bpf/refused.bpf.o $(B)/bench/pingpong $(WORKLOADS) $(CXX_WORKLOADS) $(STORM_LIBRARIES) \
 	$(HELPERS) $(BPF_HELPERS) $(UNIT_TESTS) $(ARM64_TESTS) $(ARM64_HELPERS) $(FUZZ_TARGETS:%=$(B)/tests/fuzz/%)
 
 # for another machine: the tools and what its guest needs
 guest-programs: build-deps
-	$(MAKE) ARCH=$(ARCH) all $(filter-out $(X86_WORKLOADS:%=$(B)/tests/%),$(WORKLOADS)) $(B)/tests/rename-type $(B)/tests/unit/escapes
+	$(MAKE) ARCH=$(ARCH) all $(filter-out $(X86_WORKLOADS:%=$(B)/tests/%),$(WORKLOADS)) $(B)/tests/rename-type \
+		$(B)/tests/unit/escapes
 
 # Three sizes: see tests/README.md. ONLY=PATTERN: the files whose names match.
 # A make of its own, because packages that deps has just installed change what can be built.
@@ -413,103 +348,9 @@ test-cfi:
 	set -o pipefail; tests/helpers/elf-files | xargs -P 2 -n 200 tests/cfi/compare
 	set -o pipefail; $(B)/ehdump --check --recursive /usr/bin /usr/sbin /usr/lib | tail -n 4
 
-# ---- benchmarks: ours beside the alternative, in one run ----
+include tests/bench/bench.mk
 
-BENCHES := $(patsubst tests/bench/%.c,%,$(wildcard tests/bench/*.c))
-
-# one program, without frame pointers and with them
-$(B)/bench/%-fp: tests/bench/workloads/%.c
-	@mkdir -p $(@D)
-	$(call show,CC)$(CC) -O2 -fno-omit-frame-pointer -fno-optimize-sibling-calls -Wall -o $@ $<
-
-$(B)/bench/%: tests/bench/workloads/%.c
-	@mkdir -p $(@D)
-	$(call show,CC)$(CC) -O2 -fomit-frame-pointer -fno-optimize-sibling-calls -Wall -o $@ $<
-
-$(eval $(call skeleton,unwind,$(B)/tests/bench/unwind.bpf.o))
-$(B)/bench/unwind: $(B)/skel/unwind.skel.h
-$(B)/bench/%: tests/bench/%.c $(B)/tools.a $(LAYER_ARCHIVES)
-	@mkdir -p $(@D)
-	$(call show,CC)$(CC) $(CPPFLAGS) $(CFLAGS) $(COMMON_FLAGS) $(LDFLAGS) -MF $@.d -o $@ $(filter %.c %.a,$^) \
-		$(BPF_LIBS) $(PURE_LIBS)
-
-# what each prints, for the table
-RECORD = @mkdir -p $(B)/bench/results
-PRINT_AND_RECORD = | tee $(B)/bench/results/$(@:bench-%=%); exit $${PIPESTATUS[-2]}
-
-# all of them, and what they show into bench/README.md
-bench: $(BENCHES:%=bench-%) bench-offcpu bench-quiet bench-start bench-events bench-runtimes bench-names bench-view
-	tests/bench/table $(B)/bench/results tests/bench/README.md
-
-bench-cfi:
-	$(MAKE) $(B)/bench/cfi
-	$(RECORD)
-	tests/helpers/elf-files | $(B)/bench/cfi $(PRINT_AND_RECORD)
-
-bench-upload:
-	$(MAKE) $(B)/bench/upload all test-programs
-	$(RECORD)
-	{ tests/helpers/elf-files | $(B)/bench/upload 1400; for k in 6.1 6.12; do \
-		tests/kernels/boot $$k tests/bench/upload.guest $(B)/bench/upload; done; } $(PRINT_AND_RECORD)
-
-bench-unwind:
-	$(MAKE) $(B)/bench/unwind $(B)/bench/depth $(B)/bench/depth-fp
-	$(RECORD)
-	$(B)/bench/unwind $(B)/bench $(PRINT_AND_RECORD)
-
-# BESIDE=DIRECTORY: the programs of another commit, in the same run
-bench-load:
-	$(MAKE) all $(B)/bench/load
-	$(RECORD)
-	$(B)/bench/load $(B) "$(BESIDE)" $(BPF_TOOLS) $(PRINT_AND_RECORD)
-
-bench-offcpu:
-	$(MAKE) all $(B)/bench/pingpong
-	$(RECORD)
-	tests/bench/offcpu $(B) $(PRINT_AND_RECORD)
-
-$(B)/bench/mallocs-fp: tests/workloads/mallocs.cc
-	@mkdir -p $(@D)
-	$(call show,CXX)$(CXX) -O2 -fno-omit-frame-pointer -fno-optimize-sibling-calls -Wall -o $@ $<
-
-bench-events:
-	$(MAKE) all $(B)/tests/mallocs $(B)/bench/mallocs-fp
-	$(RECORD)
-	tests/bench/events $(B) $(PRINT_AND_RECORD)
-
-bench-runtimes:
-	$(MAKE) all
-	$(RECORD)
-	tests/bench/runtimes $(B) $(PRINT_AND_RECORD)
-
-# what processes feel that are not measured. BESIDE=DIRECTORY: the tools of another commit, in the same run
-bench-quiet:
-	$(MAKE) all $(B)/bench/bystander
-	$(RECORD)
-	tests/bench/quiet $(B) 5 $(BESIDE) $(PRINT_AND_RECORD)
-
-# what starting and ending a tool takes. BESIDE: as above
-bench-start:
-	$(MAKE) all
-	$(RECORD)
-	tests/bench/start $(B) 10 $(BESIDE) $(PRINT_AND_RECORD)
-
-# names, inlined functions and lines of large files
-bench-names:
-	$(MAKE) $(B)/tests/symbol-of $(B)/tests/place-of
-	$(RECORD)
-	tests/bench/names $(B) $(PRINT_AND_RECORD)
-
-# what the view in a terminal costs. BESIDE: as above
-bench-view:
-	$(MAKE) all
-	$(RECORD)
-	tests/bench/view $(B) 60 $(BESIDE) $(PRINT_AND_RECORD)
-
-bench-mapupdlat:
-	$(MAKE) $(B)/bench/mapupdlat $(B)/mapupdlat
-	$(RECORD)
-	$(B)/bench/mapupdlat $(B) $(PRINT_AND_RECORD)
+# ---- shows ----
 
 demo:
 	$(BUILD) all
@@ -547,7 +388,8 @@ install: all
 		install -m 644 $(B)/completions/ehperf.bash $(TO)/$(BASH_COMPLETIONS)/$$command || exit 1; done
 	for tool in $(FREE); do ln -sf ../$(LIBEXEC)/$$tool $(TO)/sbin && \
 		ln -sf $$tool.8 $(TO)/share/man/man8/ehperf-$$tool.8 || exit 1; done
-	for tool in $(TAKEN); do mv -f $(TO)/share/man/man8/$$tool.8 $(TO)/share/man/man8/ehperf-$$tool.8 || exit 1; done
+	for tool in $(TAKEN); do \
+		mv -f $(TO)/share/man/man8/$$tool.8 $(TO)/share/man/man8/ehperf-$$tool.8 || exit 1; done
 
 # directories, too, that were made for it and are empty then
 uninstall:
@@ -559,14 +401,15 @@ uninstall:
 
 NAME_VERSION := ehperf-$(VERSION)
 
-# What git knows, as it is in this tree; a tree without git is all of it. The same content is the same bytes: each file has the
-# time of the last commit, or, without git, the time that it has in the tree.
+# What git knows, as it is in this tree; a tree without git is all of it. The same content is the same bytes:
+# each file has the time of the last commit, or, without git, the time that it has in the tree.
 dist:
 	@mkdir -p $(B)
 	{ git ls-files 2>/dev/null || \
 		find . -path ./$(firstword $(subst /, ,$(B))) -prune -o -type f -printf '%P\n'; } | LC_ALL=C sort | \
 		tar --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX \
-		$(shell git log -1 --format=--mtime=@%ct 2>/dev/null) --format=gnu --transform 's,^,$(NAME_VERSION)/,' -T - -cf - | \
+		$(shell git log -1 --format=--mtime=@%ct 2>/dev/null) --format=gnu \
+		--transform 's,^,$(NAME_VERSION)/,' -T - -cf - | \
 		gzip -n > $(B)/$(NAME_VERSION).tar.gz
 
 # build/ehperf_VERSION_amd64.deb, for the release of Debian that this is run on
@@ -582,10 +425,11 @@ deb: dist
 
 .PRECIOUS: $(B)/%.o $(B)/obj/%.o
 .SECONDARY: $(GENERATED)
-.PHONY: all help deps build-deps guest-programs compilers completions check test test-full test-programs test-kernels test-arm64 test-all-kernels \
-	kernels-table test-debian test-cfi fuzz \
-	bench $(BENCHES:%=bench-%) bench-offcpu bench-quiet bench-start bench-events bench-runtimes bench-names bench-view \
-	demo pictures install uninstall dist deb clean
+format:
+	find bpf libcommon tools tests -name '*.[ch]' | xargs clang-format -i
+
+.PHONY: all help deps format build-deps guest-programs compilers completions demo pictures install uninstall dist deb \
+	clean check test test-full test-programs test-kernels test-arm64 test-all-kernels test-debian test-cfi kernels-table
 
 clean:
 	rm -rf $(B)
