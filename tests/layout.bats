@@ -111,6 +111,28 @@ needed_by() {	# LAYER...
 	done
 }
 
+@test "C: as clang-format has it" {
+	command -v clang-format >/dev/null || skip "clang-format is missing"
+	[[ $(clang-format --version) == *' 14.'* ]] || skip "another version than clang-format 14"
+	find bpf libcommon tools tests -name '*.[ch]' >"$BATS_TEST_TMPDIR/files"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/files")" -gt 500 ]
+	xargs clang-format --dry-run -Werror <"$BATS_TEST_TMPDIR/files"
+}
+
+@test "defects: each of mutations.table still changes its file" {
+	local line file nr=0
+	while IFS= read -r line; do
+		case $line in
+		$'\tin '*) file=${line#?in } ;;
+		$'\tsed '*)
+			if sed "${line#?sed }" "$file" | cmp -s "$file" -; then echo "$file: $line"; return 1; fi
+			nr=$((nr + 1))
+			;;
+		esac
+	done <tests/mutations.table
+	[ "$nr" -ge 30 ]
+}
+
 @test "a tool has a source, BPF programs if it measures, a man page and a test" {
 	local tool
 	for tool in $(cd tools && ls -d */ | tr -d /); do
@@ -181,7 +203,7 @@ needed_by() {	# LAYER...
 @test "the tables that make bench and make kernels-table write have their places" {
 	local file name
 	for name in bench kernels; do
-		file=$(sed -nE "s,^\ttests/$name/table .*(tests/\S*)$,\1,p" Makefile)
+		file=$(sed -nE "s,^\ttests/$name/table .*(tests/\S*)$,\1,p" Makefile tests/*/*.mk)
 		[ "$(grep -cE "^<!-- $name: (begin|end)" "$file")" -eq 2 ]
 	done
 }

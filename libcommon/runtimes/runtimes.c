@@ -7,7 +7,11 @@
 #include "runtimes/hotspot/hotspot.h"
 #include "runtimes/python/python.h"
 
-const struct runtime *const all_runtimes[] = { &python_runtime, &hotspot_runtime, NULL };
+const struct runtime *const all_runtimes[] = {
+	&python_runtime,
+	&hotspot_runtime,
+	NULL,
+};
 
 #define NR_RUNTIMES (sizeof(all_runtimes) / sizeof(all_runtimes[0]) - 1)
 _Static_assert(NR_RUNTIMES <= MAX_RUNTIMES, "struct publication has room for all");
