@@ -16,7 +16,7 @@
 #define EHPERF_KERNEL_WALK_BPF_H
 
 #include "kernel.bpf.h"
-#include "off_cpu_abi.h"
+#include "kernel_walk_abi.h"
 #include "stacks.bpf.h"
 #include "records_abi.h"
 

@@ -3,46 +3,12 @@
 #ifndef EHPERF_OFF_CPU_ABI_H
 #define EHPERF_OFF_CPU_ABI_H
 
-#include <linux/types.h>
-
-/*
- * Where kernel stacks are walked from: the functions with the tracepoints, __schedule() and
- * try_to_wake_up(), which a task calls that leaves the CPU, or wakes another.
- */
-enum kernel_start_of { START_AT_SWITCH, START_AT_WAKING, NR_KERNEL_STARTS };
-
-struct kernel_function {
-	__u64 begin, end; /* addresses; 0: not known */
-};
-
-/* where the kernel has what bpf/kernel_walk.bpf.h walks by; set before attaching */
-struct kernel_layout {
-	__u64 orc_ips, orc_entries;
-	__u64 nr_orc; /* 0: not known */
-	struct kernel_function text, starts[NR_KERNEL_STARTS], interrupt_entries;
-	__u64 any_function; /* the first instruction of one in these tables */
-	__u64 rethook, graph_hook;
-};
+#include "kernel_walk_abi.h"
 
 /* how the iterator begin_periods is run */
 struct periods_begin {
 	__u32 only_create; /* creates the task storages that are missing, and begins no period */
 	__u32 not_created; /* how many it could not create since this was set to 0 */
 };
-
-/* what the walks have learned, see bpf/kernel_walk.bpf.h */
-struct kernel_start {
-	__u64 ip;
-	__u32 word, bp_word;
-	__u32 frames_above;
-	__u32 walks;
-	__u32 trusted;
-	__u32 failed;
-};
-
-/*
- * the walk by ORC tables is trusted after this many kernel stacks that equalled bpf_get_stack()'s
- */
-#define KERNEL_WALK_TRUSTED 64
 
 #endif

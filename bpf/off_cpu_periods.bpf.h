@@ -200,7 +200,7 @@ static __always_inline void leave(void *ctx, struct task_struct *task, struct th
 	struct stack_key *key = &thread->period.key;
 	struct stack_stats *counts = own_stats();
 	__u32 zero = 0;
-	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
+	struct user_walk *u = bpf_map_lookup_elem(&unwinds, &zero);
 
 	thread->seen = SEEN;
 	if (!counts || !u || task->flags & PF_IDLE || !state_wanted(task, state) ||
@@ -434,7 +434,7 @@ __u64 begun_tokens;
  * at the same time.
  */
 struct begun {
-	struct eh_unwind u;
+	struct user_walk u;
 	struct kernel_walk walk;
 	struct kernel_stack kernel;
 	struct raw_record raw;

@@ -74,8 +74,8 @@ static __always_inline bool is_published(__u32 tgid, __u64 start, __u64 end)
 {
 	__u64 *slot = bpf_map_lookup_elem(&procs, &tgid);
 	loc_t loc = slot ? HANDLE_LOC(*(volatile __u64 *)slot) : 0;
-	struct eh_process *process;
-	struct eh_mapping *mapping;
+	struct published_process *process;
+	struct published_mapping *mapping;
 	__u32 nr;
 	void *slab = slot ? slab_of(NULL, loc) : NULL;
 

@@ -5,8 +5,8 @@
  *   procs hash:   tgid -> HANDLE(loc of the process's mapping list in the slabs, its generation)
  *   changes hash: tgid -> how often the process has unmapped or replaced memory that held code;
  *     none: never
- *   struct eh_process, then struct eh_mapping[nr_mappings], sorted by address
- *   mapping.module -> struct eh_module (tables_abi.h)
+ *   struct published_process, then struct published_mapping[nr_mappings], sorted by address
+ *   mapping.module -> struct published_module (tables_abi.h)
  */
 #ifndef EHPERF_PROCESSES_ABI_H
 #define EHPERF_PROCESSES_ABI_H
@@ -15,13 +15,14 @@
 #include "slabs_abi.h"
 
 /* one executable mapping */
-struct eh_mapping {
+struct published_mapping {
 	__u64 start, end;  /* addresses, [start, end) */
 	__u64 file_offset; /* of start */
-	loc_t module;      /* struct eh_module; 0: no tables, as for anonymous memory (JIT code) */
-	__u32 module_id;   /* 0: anonymous memory, whose frames are addresses */
+	/* struct published_module; 0: no tables, as for anonymous memory (JIT code) */
+	loc_t module;
+	__u32 module_id; /* 0: anonymous memory, whose frames are addresses */
 };
-_Static_assert(sizeof(struct eh_mapping) == 32, "struct eh_mapping");
+_Static_assert(sizeof(struct published_mapping) == 32, "struct published_mapping");
 #define MAX_MAPPINGS_SHIFT 16
 #define MAX_MAPPINGS       (1 << MAX_MAPPINGS_SHIFT)
 
@@ -29,12 +30,12 @@ _Static_assert(sizeof(struct eh_mapping) == 32, "struct eh_mapping");
  * Identifies the program image that a process runs: a new process has another start time, exec
  * changes the exec ID.
  */
-struct eh_image {
+struct process_image {
 	__u32 tgid;     /* in the kernel's initial PID namespace */
 	__u32 exec_id;  /* task_struct.self_exec_id of the leader */
 	__u64 start_ns; /* task_struct.start_boottime of the leader */
 };
-_Static_assert(sizeof(struct eh_image) == 16, "struct eh_image");
+_Static_assert(sizeof(struct process_image) == 16, "struct process_image");
 
 /*
  * The header of a process's mapping list.
@@ -45,8 +46,8 @@ _Static_assert(sizeof(struct eh_image) == 16, "struct eh_image");
  * the walk: if it differs either time, the list was replaced meanwhile, and what was read from it
  * is discarded.
  */
-struct eh_process {
-	struct eh_image image;
+struct published_process {
+	struct process_image image;
 	__u32 generation; /* never 0 while the list is valid */
 	__u32 nr_mappings;
 	/* the process's count in `changes` that the list includes; another count: it is stale */
@@ -57,10 +58,11 @@ struct eh_process {
 	 * just confirmed, nor any of a refused process
 	 */
 	__u64 quiet_until_ns;
-	struct eh_runtimes runtimes;
-	struct eh_mapping mappings[];
+	struct published_runtimes runtimes;
+	struct published_mapping mappings[];
 };
-_Static_assert(sizeof(struct eh_process) == 40 + sizeof(struct eh_runtimes), "struct eh_process");
+_Static_assert(sizeof(struct published_process) == 40 + sizeof(struct published_runtimes),
+	       "struct published_process");
 
 #define HANDLE(loc, generation)   ((__u64)(generation) << 32 | (loc))
 #define HANDLE_LOC(handle)        ((loc_t)(handle))
@@ -68,8 +70,8 @@ _Static_assert(sizeof(struct eh_process) == 40 + sizeof(struct eh_runtimes), "st
 
 /* the task iterator's output for each thread */
 struct task_record {
-	struct eh_image image; /* of its process */
-	__u32 pid, tid;        /* as user space counts them, in the reader's PID namespace */
+	struct process_image image; /* of its process */
+	__u32 pid, tid;             /* as user space counts them, in the reader's PID namespace */
 	__u32 kernel_thread;
 	__u32 uid; /* as in struct stack_key */
 	/* by the scheduler's clock: when it was last seen running, to sort threads by */

@@ -92,7 +92,7 @@ struct raw_record {
 	/* unused with STACK_PENDING in key.flags: then the value comes later, */
 	struct stack_value value;
 	__u64 token; /* with this token in key.user_stack */
-	struct eh_image image;
+	struct process_image image;
 	__u64 ip, reg[EH_NR_REGS]; /* by DWARF numbers */
 	__s32 syscall;             /* the number of the system call that it was taken in, or -1 */
 	__u32 far_at;

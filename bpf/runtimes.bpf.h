@@ -11,7 +11,7 @@
 #include "unwind_state.bpf.h"
 
 /* A frame of an interpreter (RULE_INTERPRETED) was recorded just now: records its function, too. */
-static __always_inline void record_function(struct eh_unwind *u)
+static __always_inline void record_function(struct user_walk *u)
 {
 	CALL(record_method, u);
 }
@@ -20,7 +20,7 @@ static __always_inline void record_function(struct eh_unwind *u)
 /*
  * Adds a word behind the frames of a walk that has ended. There must be fewer than u->near_depth.
  */
-static __always_inline void record_user_word(struct eh_unwind *u, __u64 word)
+static __always_inline void record_user_word(struct user_walk *u, __u64 word)
 {
 	u->frames[MASKED(u->stack.nr_frames, DEFAULT_DEPTH - 1)] = word;
 	u->stack.nr_frames++;
@@ -28,7 +28,7 @@ static __always_inline void record_user_word(struct eh_unwind *u, __u64 word)
 }
 
 /* Such words were added. The process's memory names them, so that its ID is a part of u->hash. */
-static __always_inline void name_functions(struct eh_unwind *u)
+static __always_inline void name_functions(struct user_walk *u)
 {
 	u->stack.id = u->hash ? u->hash : 1;
 	u->has_functions = true;
@@ -40,7 +40,7 @@ static __always_inline void name_functions(struct eh_unwind *u)
  * Adds the frames that runtimes keep apart from the stack, behind those of the walk of the running
  * task.
  */
-static __always_inline void add_runtime_frames(struct eh_unwind *u)
+static __always_inline void add_runtime_frames(struct user_walk *u)
 {
 	add_python_frames(u);
 }

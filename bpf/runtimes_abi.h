@@ -5,8 +5,8 @@
 
 #include "runtimes/python_abi.h"
 
-struct eh_runtimes {
-	struct eh_python python;
+struct published_runtimes {
+	struct python_layout python;
 };
 
 #endif

@@ -92,7 +92,7 @@ static __always_inline void send_stack(__u64 id, const void *record, __u64 frame
  * Sends a stack with more than DEFAULT_DEPTH frames. The later ones are in own_deep_stack()
  * already; copies the first ones there.
  */
-static __always_inline void send_deep_stack(struct eh_unwind *u, __u64 bytes,
+static __always_inline void send_deep_stack(struct user_walk *u, __u64 bytes,
 					    struct stack_stats *stats)
 {
 	struct deep_stack *deep = own_deep_stack();
@@ -107,7 +107,7 @@ static __always_inline void send_deep_stack(struct eh_unwind *u, __u64 bytes,
 }
 
 /* Sends the stack of the last walk. Returns its ID; 0: none */
-VERIFIED_ONCE __u64 send_user_stack(struct eh_unwind *u, struct stack_stats *stats)
+VERIFIED_ONCE __u64 send_user_stack(struct user_walk *u, struct stack_stats *stats)
 {
 	__u64 bytes;
 
@@ -367,7 +367,7 @@ VERIFIED_ONCE int copy_stack(struct raw_sample *raw, __u64 addr, __u64 end)
 
 struct raw_restore {
 	struct raw_sample *raw;
-	struct eh_unwind *u;
+	struct user_walk *u;
 };
 
 /*
@@ -395,7 +395,7 @@ static long restore_raw_return(__u32 i, struct raw_restore *m)
  * Did the walk end because it needs what user space can supply: a current mapping list, or a table
  * that is not made yet?
  */
-static __always_inline bool wants_raw(const struct eh_unwind *u)
+static __always_inline bool wants_raw(const struct user_walk *u)
 {
 	return u->end == END_STALE || u->wants_table || walk_wants_region(u) ||
 	       ((u->end == END_NO_MAPPING || u->end == END_UNKNOWN_PROCESS) &&
@@ -403,7 +403,7 @@ static __always_inline bool wants_raw(const struct eh_unwind *u)
 }
 
 /* Fills in the record of a task that has_user_stack(), without the stack's bytes. */
-static __always_inline void fill_raw(struct raw_record *record, struct eh_unwind *u,
+static __always_inline void fill_raw(struct raw_record *record, struct user_walk *u,
 				     struct task_struct *task, const struct stack_key *key,
 				     const struct stack_value *value, __u64 token)
 {
@@ -431,7 +431,7 @@ static __always_inline void fill_raw(struct raw_record *record, struct eh_unwind
  * to leave room for finished stacks. They are short in the second half of that: where user space
  * comes late, many short ones are worth more than a few whole ones.
  */
-static __always_inline bool send_raw(struct eh_unwind *u, struct task_struct *task,
+static __always_inline bool send_raw(struct user_walk *u, struct task_struct *task,
 				     const struct stack_key *key, const struct stack_value *value,
 				     __u64 token)
 {
@@ -460,7 +460,7 @@ static __always_inline bool send_raw(struct eh_unwind *u, struct task_struct *ta
  * Adds one sample of the running task: puts its user stack into the key, if user stacks are wanted,
  * and adds 1 and `sum` to the key's value.
  */
-static __always_inline void add_sample(struct eh_unwind *u, struct task_struct *task,
+static __always_inline void add_sample(struct user_walk *u, struct task_struct *task,
 				       struct stack_key *key, __u64 sum, struct stack_stats *stats)
 {
 	struct stack_value value = { .count = 1, .sum = sum };
@@ -488,7 +488,7 @@ static __always_inline void count_event(void *ctx, bool with_kernel, __u32 flags
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 zero = 0;
 	struct stack_stats *stats = own_stats();
-	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
+	struct user_walk *u = bpf_map_lookup_elem(&unwinds, &zero);
 	struct stack_key key = { .pid = task_user_pid(task),
 				 .tid = task_user_tid(task),
 				 .flags = flags,
@@ -545,7 +545,7 @@ static __always_inline __u64 new_token(struct stack_stats *stats)
  * Puts the task's user stack, if wanted, into a key whose value comes later. If the stack goes out
  * as a raw sample, the key becomes STACK_PENDING.
  */
-static __always_inline void take_user_stack(struct eh_unwind *u, struct task_struct *task,
+static __always_inline void take_user_stack(struct user_walk *u, struct task_struct *task,
 					    struct stack_key *key, struct stack_stats *stats)
 {
 	struct stack_value later = {};

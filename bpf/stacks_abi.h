@@ -34,7 +34,7 @@
 #define FRAME_OFFSET(frame) ((frame) & ((1ULL << FRAME_OFFSET_BITS) - 1))
 #define FRAME_MODULE(frame) ((__u32)((frame) >> FRAME_OFFSET_BITS) & 0x1fffff)
 #define FRAME_ADDR(frame)   ((frame) & ((1ULL << 61) - 1))
-/* of a runtime's code: its struct eh_note's tag, above the address. 0: none */
+/* of a runtime's code: its struct rule_note's tag, above the address. 0: none */
 #define FRAME_TAG_SHIFT    47
 #define FRAME_TAG(frame)   ((__u32)((frame) >> FRAME_TAG_SHIFT) & 0x3fff)
 #define MAX_FRAME_TAG      0x1fff

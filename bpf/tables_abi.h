@@ -2,8 +2,8 @@
 /*
  * The unwind tables of files, in slabs:
  *
- *   struct eh_module
- *   table.pages    -> struct eh_page[nr_pages], one for each 4 KiB of the file's text
+ *   struct published_module
+ *   table.pages    -> struct table_page[nr_pages], one for each 4 KiB of the file's text
  *   page.rows      -> 3-byte rows, sorted by pc
  *   table.rules    -> struct eh_rule[], indexed by page.rule_base + the row's rule
  *
@@ -31,13 +31,13 @@
  * The rules of a file are as many as it needs: rule_base moves the 12-bit window of the page's
  * rows.
  */
-struct eh_page {
+struct table_page {
 	loc_t rows;
 	__u16 nr_rows;
 	__u16 rule_base; /* in units of RULE_BASE_UNIT rules */
 };                       /* read at once: it may be replaced by another one */
 #define RULE_BASE_UNIT 64
-_Static_assert(sizeof(struct eh_page) == 8, "struct eh_page");
+_Static_assert(sizeof(struct table_page) == 8, "struct table_page");
 
 enum rule_kind {
 	RULE_NONE,  /* no FDE covers this pc */
@@ -106,7 +106,7 @@ enum go_switch { GO_SWITCH, GO_SYSTEMSTACK, GO_ASMCGOCALL, GO_MORESTACK, GO_CGOC
  * than sp
  */
 #define RULE_CROSSES 4
-/* a struct eh_note lies behind the rule, in the place of another one */
+/* a struct rule_note lies behind the rule, in the place of another one */
 #define RULE_NOTED 8
 /*
  * of a noted RULE_DEREF, which is not checked anyway: it is a frame of HotSpot's interpreter, which
@@ -137,17 +137,17 @@ _Static_assert(sizeof(struct eh_rule) % 8 == 0, "struct eh_rule");
  * code holds as long as this word is in the process's memory. `tag` distinguishes codes that were
  * at the same address one after the other; frames contain it (stacks_abi.h). 0: they do not.
  */
-struct eh_note {
+struct rule_note {
 	__u64 at;
 	__u32 word;
 	__u32 tag;
 };
-_Static_assert(sizeof(struct eh_note) <= sizeof(struct eh_rule),
+_Static_assert(sizeof(struct rule_note) <= sizeof(struct eh_rule),
 	       "a note takes the place of a rule");
 
 /* nr_pages 0: an empty table */
 #define RULES_BEHIND(rows, nr_rows) (((rows) + (nr_rows)*ROW_BYTES + 15) & ~15U)
-struct eh_table {
+struct published_table {
 	__u32 first_page; /* file offset >> PAGE_ROWS_SHIFT of pages[0] */
 	__u32 nr_pages;
 	loc_t pages;
@@ -165,8 +165,8 @@ struct eh_table {
 enum { TABLE_CFI, TABLE_CODE, NR_TABLES };
 
 /*
- * eh_module.pending: which tables are not made yet; a walk that needs them ends, and its sample is
- * sent raw
+ * published_module.pending: which tables are not made yet; a walk that needs them ends, and its
+ * sample is sent raw
  */
 #define PENDING_CFI  1
 #define PENDING_CODE 2
@@ -191,15 +191,15 @@ enum { TABLE_CFI, TABLE_CODE, NR_TABLES };
  */
 #define REGION_CHANGES 32
 
-struct eh_module {
+struct published_module {
 	__u32 id; /* 0: it has no tables, and will have none */
 	__u32 pending;
 	/*
 	 * the code at the ELF entry point, [start, end) in the file; empty where an FDE covers it
 	 */
 	__u32 entry_start, entry_end;
-	struct eh_table tables[NR_TABLES];
+	struct published_table tables[NR_TABLES];
 };
-_Static_assert(sizeof(struct eh_module) == 48, "struct eh_module");
+_Static_assert(sizeof(struct published_module) == 48, "struct published_module");
 
 #endif

@@ -90,7 +90,7 @@ static __always_inline __u32 task_uid(struct task_struct *task)
 	return untrusted(task)->real_cred->uid.val;
 }
 
-static __always_inline void task_image(struct task_struct *task, struct eh_image *image)
+static __always_inline void task_image(struct task_struct *task, struct process_image *image)
 {
 	struct task_struct *leader = untrusted(task)->group_leader;
 

@@ -405,7 +405,7 @@ static long add_stack(__u32 i, struct timed_call **ctx)
 	struct stack_value value = {};
 	__u64 ns = call->rest_ns;
 	__u32 zero = 0;
-	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
+	struct user_walk *u = bpf_map_lookup_elem(&unwinds, &zero);
 
 	if (!stats || !u)
 		return 1;
@@ -431,7 +431,7 @@ static __always_inline void add_stacks(struct timed_call *call, struct task_stru
 {
 	struct stack_stats *stats = own_stats();
 	__u32 zero = 0;
-	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
+	struct user_walk *u = bpf_map_lookup_elem(&unwinds, &zero);
 
 	if (!stats || !u)
 		return;

@@ -51,7 +51,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct eh_unwind);
+	__type(value, struct user_walk);
 } unwinds SEC(".maps");
 
 /* goes out as a struct frames_record */
@@ -80,14 +80,14 @@ static __always_inline struct deep_stack *own_deep_stack(void)
 	return max_depth > DEFAULT_DEPTH ? bpf_map_lookup_elem(&deep_stacks, &cpu) : NULL;
 }
 
-static __always_inline __u64 *deep_frames(struct eh_unwind *u)
+static __always_inline __u64 *deep_frames(struct user_walk *u)
 {
 	struct deep_stack *deep = own_deep_stack();
 
 	return deep ? deep->frames : NULL;
 }
 
-static __always_inline void *slab_of(struct eh_unwind *u, loc_t loc)
+static __always_inline void *slab_of(struct user_walk *u, loc_t loc)
 {
 	__u32 slab = LOC_SLAB(loc), zero = 0;
 	void *map = bpf_map_lookup_elem(&slabs, &slab);
@@ -95,23 +95,23 @@ static __always_inline void *slab_of(struct eh_unwind *u, loc_t loc)
 	return map ? bpf_map_lookup_elem(map, &zero) : NULL;
 }
 
-static __always_inline __u32 read_stack(struct eh_unwind *u, void *to, __u32 bytes, __u64 addr)
+static __always_inline __u32 read_stack(struct user_walk *u, void *to, __u32 bytes, __u64 addr)
 {
 	return bpf_probe_read_user(to, bytes, (void *)addr) ? 0 : bytes;
 }
 
-static __always_inline __u32 read_text(struct eh_unwind *u, void *to, __u32 bytes, __u64 addr)
+static __always_inline __u32 read_text(struct user_walk *u, void *to, __u32 bytes, __u64 addr)
 {
 	return read_stack(u, to, bytes, addr);
 }
 
-static __always_inline bool is_word(struct eh_unwind *u, __u64 addr, __u32 word)
+static __always_inline bool is_word(struct user_walk *u, __u64 addr, __u32 word)
 {
 	return !bpf_probe_read_user(u->code, sizeof(word), (void *)addr) &&
 	       *(__u32 *)u->code == word;
 }
 
-static __always_inline bool read_hijacked(struct eh_unwind *u, struct hijacked_return *r)
+static __always_inline bool read_hijacked(struct user_walk *u, struct hijacked_return *r)
 {
 	struct return_instance *instance = (struct return_instance *)u->hijacked;
 
@@ -127,9 +127,9 @@ static __always_inline bool read_hijacked(struct eh_unwind *u, struct hijacked_r
  * return to a trampoline in the first slot (kernel/events/uprobes.c, xol_area). If the leaf is in
  * this page, it is moved to where it would be without probes. At the call, u->hijacked holds the
  * task's utask, and u->trampoline its mm, because the verifier accepts no kernel pointers as
- * arguments; at the return, both have the meaning of struct eh_unwind.
+ * arguments; at the return, both have the meaning of struct user_walk.
  */
-VERIFIED_ONCE int leave_uprobes(struct eh_unwind *u)
+VERIFIED_ONCE int leave_uprobes(struct user_walk *u)
 {
 	struct xol_area *area = NULL;
 	struct uprobe_task *task;
@@ -196,7 +196,7 @@ static __always_inline bool has_user_stack(struct task_struct *task)
  * The user registers of a task, whether it was interrupted in user mode or in the kernel: every
  * entry from user mode saves them at the top of its stack.
  */
-static __always_inline void take_registers(struct eh_unwind *u, struct task_struct *task,
+static __always_inline void take_registers(struct user_walk *u, struct task_struct *task,
 					   const struct pt_regs *regs)
 {
 	__s32 syscall = syscall_of(regs);
@@ -220,14 +220,14 @@ static __always_inline void take_registers(struct eh_unwind *u, struct task_stru
  * if the verifier knows exactly the same about each register, so that it would follow all
  * combinations of branches within a frame: a million instructions.
  */
-__noinline int unwind_one(struct eh_unwind *u)
+__noinline int unwind_one(struct user_walk *u)
 {
 	return u ? unwind_frame(u) : 1;
 }
 
 #define STEPS_A_TURN 8 /* a turn of bpf_loop() costs a call, too */
 
-static long unwind_next(__u32 i, struct eh_unwind **ctx)
+static long unwind_next(__u32 i, struct user_walk **ctx)
 {
 	UNROLL
 	for (i = 0; i < STEPS_A_TURN; i++)
@@ -237,7 +237,7 @@ static long unwind_next(__u32 i, struct eh_unwind **ctx)
 }
 
 /* Walks from u->frame on, by the mapping list of u->image. */
-VERIFIED_ONCE int walk_stack(struct eh_unwind *u)
+VERIFIED_ONCE int walk_stack(struct user_walk *u)
 {
 	__u32 tgid, *changed;
 	__u64 *slot;
@@ -272,7 +272,7 @@ VERIFIED_ONCE int walk_stack(struct eh_unwind *u)
  * u->stack.nr_frames of them, are in their places (frame_place.h) in u->frames, or in
  * own_deep_stack(), and are named by u->stack.id (0: none); u->end is the enum end_reason.
  */
-static __always_inline void unwind_current(struct eh_unwind *u, struct task_struct *task,
+static __always_inline void unwind_current(struct user_walk *u, struct task_struct *task,
 					   __u32 max_steps)
 {
 	walk_reset(u, max_depth, max_steps);

@@ -16,18 +16,18 @@
 #define M_G0       0x00
 
 /* the word at addr; 0: there is none, or it is 0 */
-static __always_inline __u64 word_at(struct eh_unwind *u, __u64 addr)
+static __always_inline __u64 word_at(struct user_walk *u, __u64 addr)
 {
 	return read_stack(u, u->pair, 8, addr) == 8 ? u->pair[0] : 0;
 }
 
 /* the m of the running g; 0: it is not known */
-static __always_inline __u64 running_m(struct eh_unwind *u)
+static __always_inline __u64 running_m(struct user_walk *u)
 {
 	return u->frame.known >> GO_G & 1 ? word_at(u, u->frame.reg[GO_G] + G_M) : 0;
 }
 
-static __always_inline __u64 curg_of(struct eh_unwind *u, __u64 m)
+static __always_inline __u64 curg_of(struct user_walk *u, __u64 m)
 {
 	__u32 offset = OTHER_STACK_OFFSET(u->rule.cfa_offset);
 
@@ -38,7 +38,7 @@ static __always_inline __u64 curg_of(struct eh_unwind *u, __u64 m)
  * From g0's stack to the goroutine's: the sp that it was left with, or 0. Not if C has called Go,
  * which used sched again.
  */
-static __always_inline __u64 sp_of_goroutine(struct eh_unwind *u)
+static __always_inline __u64 sp_of_goroutine(struct user_walk *u)
 {
 	__u64 m = running_m(u), g = m ? curg_of(u, m) : 0;
 

@@ -18,7 +18,7 @@
  * By the frame pointer, as JIT compilers keep it: it must point up the stack, and the return
  * address there must follow a call. After the first such step, it may point to another stack.
  */
-static __always_inline bool leave_by_fp(struct eh_unwind *u)
+static __always_inline bool leave_by_fp(struct user_walk *u)
 {
 	__u64 sp = u->frame.reg[REG_SP], fp = u->frame.reg[REG_FP];
 
@@ -36,7 +36,7 @@ static __always_inline bool leave_by_fp(struct eh_unwind *u)
  * Finds the caller of a frame that has no rule; u->end_if_wrong says why it has none. 1 ends the
  * stack.
  */
-VERIFIED_ONCE int leave_by_guess(struct eh_unwind *u)
+VERIFIED_ONCE int leave_by_guess(struct user_walk *u)
 {
 	if (!u)
 		return 1;

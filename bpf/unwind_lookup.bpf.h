@@ -6,7 +6,7 @@
 #include "unwind_state.bpf.h"
 
 /* where loc points to; SLAB_SLACK bytes may be read there */
-static __always_inline void *slab_at(struct eh_unwind *u, loc_t loc)
+static __always_inline void *slab_at(struct user_walk *u, loc_t loc)
 {
 	void *slab = slab_of(u, loc);
 
@@ -25,7 +25,7 @@ static __always_inline void *slab_at(struct eh_unwind *u, loc_t loc)
 static __always_inline bool halve_mappings(void *slab, __u32 *at, __u32 *nr, __u64 pc)
 {
 	__u32 half = *nr / 2;
-	struct eh_mapping *mapping = slab + LOC_OFFSET(*at + half * sizeof(*mapping));
+	struct published_mapping *mapping = slab + LOC_OFFSET(*at + half * sizeof(*mapping));
 
 	if (*nr <= 1)
 		return false;
@@ -36,10 +36,10 @@ static __always_inline bool halve_mappings(void *slab, __u32 *at, __u32 *nr, __u
 }
 
 /* the last of nr mappings that does not begin after pc, or the first one */
-static __always_inline struct eh_mapping *search_mappings(void *slab, loc_t process, __u32 nr,
-							  __u64 pc)
+static __always_inline struct published_mapping *search_mappings(void *slab, loc_t process,
+								 __u32 nr, __u64 pc)
 {
-	__u32 at = process + sizeof(struct eh_process);
+	__u32 at = process + sizeof(struct published_process);
 
 	(void)FOUR_AND(FOUR_AND(halve_mappings(slab, &at, &nr, pc))); /* MAX_MAPPINGS_SHIFT times */
 	return slab + LOC_OFFSET(at);
@@ -69,10 +69,10 @@ static __always_inline __u32 search_rows(void *slab, loc_t at, __u32 nr, __u32 p
 _Static_assert(MAX_MAPPINGS_SHIFT == 16 && PAGE_ROWS_SHIFT == 12, "as many steps");
 
 /* find_mapping() if the pc is not in the last mapping */
-VERIFIED_ONCE int find_other_mapping(struct eh_unwind *u, __u64 pc)
+VERIFIED_ONCE int find_other_mapping(struct user_walk *u, __u64 pc)
 {
-	struct eh_mapping *mapping;
-	struct eh_module *module;
+	struct published_mapping *mapping;
+	struct published_module *module;
 	void *slab;
 
 	if (!u || !u->nr_mappings)
@@ -84,7 +84,7 @@ VERIFIED_ONCE int find_other_mapping(struct eh_unwind *u, __u64 pc)
 	if (pc < mapping->start || pc >= mapping->end)
 		return false;
 	u->mapping = *mapping;
-	u->module = (struct eh_module){};
+	u->module = (struct published_module){};
 	if (mapping->module) {
 		module = slab_at(u, mapping->module);
 		if (module)
@@ -94,18 +94,18 @@ VERIFIED_ONCE int find_other_mapping(struct eh_unwind *u, __u64 pc)
 }
 
 /* The mapping that holds pc, into u->mapping and u->module. */
-static __always_inline bool find_mapping(struct eh_unwind *u, __u64 pc)
+static __always_inline bool find_mapping(struct user_walk *u, __u64 pc)
 {
 	return (pc >= u->mapping.start && pc < u->mapping.end) || CALL(find_other_mapping, u, pc);
 }
 
 /* Where the rule lies for this offset in the file of u->module, or NULL */
-static __always_inline struct eh_rule *rule_at(struct eh_unwind *u, __u32 table_nr,
+static __always_inline struct eh_rule *rule_at(struct user_walk *u, __u32 table_nr,
 					       __u64 file_offset)
 {
-	const struct eh_table *table = &u->module.tables[table_nr & (NR_TABLES - 1)];
+	const struct published_table *table = &u->module.tables[table_nr & (NR_TABLES - 1)];
 	__u64 page_nr = (file_offset >> PAGE_ROWS_SHIFT) - table->first_page;
-	struct eh_page page;
+	struct table_page page;
 	__u64 *packed;
 	__u32 row;
 	loc_t rules = table->rules;
@@ -132,7 +132,7 @@ static __always_inline struct eh_rule *rule_at(struct eh_unwind *u, __u32 table_
  * The rule for this offset in the file of u->module, into u->rule; RULE_NONE where the table has
  * none.
  */
-static __always_inline void find_rule(struct eh_unwind *u, __u32 table_nr, __u64 file_offset)
+static __always_inline void find_rule(struct user_walk *u, __u32 table_nr, __u64 file_offset)
 {
 	const struct eh_rule *rule = rule_at(u, table_nr, file_offset);
 

@@ -59,7 +59,7 @@ struct frame_memo {
 	__u32 pad;
 };
 #define MEMO_BY_CALL (1ULL << 63) /* no user address has this bit */
-/* so many that struct eh_unwind fits into a per-CPU map value, which may have 32 KiB */
+/* so many that struct user_walk fits into a per-CPU map value, which may have 32 KiB */
 #define MEMOS_SHIFT      (sizeof(struct eh_rule) > 16 ? 8 : 9)
 #define MAX_PERCPU_BYTES 32768
 
@@ -82,7 +82,7 @@ struct frame_memo {
 #endif
 
 /* In map memory in the kernel, which keeps the verifier's work small. */
-struct eh_unwind {
+struct user_walk {
 	struct frame_state frame;
 	struct eh_rule rule; /* of this frame */
 	__u32 todo;          /* enum todo */
@@ -108,16 +108,16 @@ struct eh_unwind {
 	__u32 near_depth; /* how many of these are in frames[] */
 	__u32 max_steps;  /* most calls of unwind_frame() */
 	loc_t process;
-	struct eh_image image; /* in the kernel: the running task's */
+	struct process_image image; /* in the kernel: the running task's */
 	__u64 quiet_until_ns;
-	struct eh_mapping mapping; /* the last one, and its module */
-	struct eh_module module;
+	struct published_mapping mapping; /* the last one, and its module */
+	struct published_module module;
 	__u64 hash;
-	__u64 pair[2];       /* a saved frame pointer and return address */
-	__u64 last_ip;       /* of the callee */
-	__u64 recorded;      /* the last frame, as it was kept */
-	__u64 page;          /* the struct eh_page of the last rule */
-	struct eh_note note; /* with RULE_NOTED: the rule's */
+	__u64 pair[2];         /* a saved frame pointer and return address */
+	__u64 last_ip;         /* of the callee */
+	__u64 recorded;        /* the last frame, as it was kept */
+	__u64 page;            /* the struct table_page of the last rule */
+	struct rule_note note; /* with RULE_NOTED: the rule's */
 	/* 0, or what names the innermost hijacked return address that was not passed yet */
 	__u64 hijacked;
 	__u64 trampoline; /* the address of the kernel's that lies there instead */
@@ -131,13 +131,13 @@ struct eh_unwind {
 	struct frames_header stack;
 	__u64 frames[DEFAULT_DEPTH];
 };
-_Static_assert(sizeof(struct eh_unwind) <= MAX_PERCPU_BYTES, "struct eh_unwind");
-_Static_assert(__builtin_offsetof(struct eh_unwind, frames) ==
-		       __builtin_offsetof(struct eh_unwind, stack) + sizeof(struct frames_record),
-	       "struct frames_record in struct eh_unwind");
+_Static_assert(sizeof(struct user_walk) <= MAX_PERCPU_BYTES, "struct user_walk");
+_Static_assert(__builtin_offsetof(struct user_walk, frames) ==
+		       __builtin_offsetof(struct user_walk, stack) + sizeof(struct frames_record),
+	       "struct frames_record in struct user_walk");
 
 /* The caller's frame goes on at this return address. */
-static __always_inline bool leave_to(struct eh_unwind *u, __u64 ret, __u64 sp)
+static __always_inline bool leave_to(struct user_walk *u, __u64 ret, __u64 sp)
 {
 	u->frame.ip = ret;
 	u->frame.reg[REG_SP] = sp;
@@ -145,25 +145,25 @@ static __always_inline bool leave_to(struct eh_unwind *u, __u64 ret, __u64 sp)
 }
 
 /* the slab that loc lies in, or NULL */
-static __always_inline void *slab_of(struct eh_unwind *u, loc_t loc);
+static __always_inline void *slab_of(struct user_walk *u, loc_t loc);
 /*
  * Copy this many bytes of the process's data, mostly of a stack, or of its code, which does not
  * change. Return the number of bytes that could be read
  */
-static __always_inline __u32 read_stack(struct eh_unwind *u, void *to, __u32 bytes, __u64 addr);
-static __always_inline __u32 read_text(struct eh_unwind *u, void *to, __u32 bytes, __u64 addr);
+static __always_inline __u32 read_stack(struct user_walk *u, void *to, __u32 bytes, __u64 addr);
+static __always_inline __u32 read_text(struct user_walk *u, void *to, __u32 bytes, __u64 addr);
 /* is there this word in the process's memory? */
-static __always_inline bool is_word(struct eh_unwind *u, __u64 addr, __u32 word);
+static __always_inline bool is_word(struct user_walk *u, __u64 addr, __u32 word);
 /*
  * MAX_DEPTH places for frames: those behind the first DEFAULT_DEPTH are used. NULL: u->max_depth
  * needs none
  */
-static __always_inline __u64 *deep_frames(struct eh_unwind *u);
+static __always_inline __u64 *deep_frames(struct user_walk *u);
 #ifndef __bpf__
 /* Is there somebody who names the functions of interpreted frames? */
-static __always_inline bool records_functions(struct eh_unwind *u);
+static __always_inline bool records_functions(struct user_walk *u);
 #endif
 /* what u->hijacked points to */
-static __always_inline bool read_hijacked(struct eh_unwind *u, struct hijacked_return *r);
+static __always_inline bool read_hijacked(struct user_walk *u, struct hijacked_return *r);
 
 #endif

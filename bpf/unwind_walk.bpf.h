@@ -22,7 +22,7 @@
  * Loads the window so that it has the 8 bytes at addr. It begins a little below addr, but not below
  * sp, and has as many bytes as can be read. If that fails, it begins at addr.
  */
-static __always_inline bool load_window(struct eh_unwind *u, __u64 addr)
+static __always_inline bool load_window(struct user_walk *u, __u64 addr)
 {
 	/* the other registers are mostly saved below this one */
 	__u64 base = addr - (NR_SAVED - 1) * 8;
@@ -51,7 +51,7 @@ static __always_inline bool load_window(struct eh_unwind *u, __u64 addr)
  * u->hijacked was skipped. That entry lies below this frame, could not be read, or belongs to a
  * call that longjmp() has left, and whose place another call has taken.
  */
-VERIFIED_ONCE int restore_return_address(struct eh_unwind *u)
+VERIFIED_ONCE int restore_return_address(struct user_walk *u)
 {
 	__u64 slot = u ? u->frame.reg[REG_SP] - CFA_AT_ENTRY : 0;
 	struct hijacked_return r = {};
@@ -65,13 +65,13 @@ VERIFIED_ONCE int restore_return_address(struct eh_unwind *u)
 	return true;
 }
 
-static __always_inline __u64 offset_in_file(const struct eh_unwind *u, __u64 addr)
+static __always_inline __u64 offset_in_file(const struct user_walk *u, __u64 addr)
 {
 	return addr - u->mapping.start + u->mapping.file_offset;
 }
 
 /* keep_frame() where the stack is deeper than most */
-VERIFIED_ONCE int keep_deep_frame(struct eh_unwind *u, __u32 nr, __u64 frame)
+VERIFIED_ONCE int keep_deep_frame(struct user_walk *u, __u32 nr, __u64 frame)
 {
 	__u32 place;
 	__u64 *deep;
@@ -91,7 +91,7 @@ VERIFIED_ONCE int keep_deep_frame(struct eh_unwind *u, __u32 nr, __u64 frame)
 	return 0;
 }
 
-static __always_inline void keep_frame(struct eh_unwind *u, __u32 nr, __u64 frame)
+static __always_inline void keep_frame(struct user_walk *u, __u32 nr, __u64 frame)
 {
 	if (nr < u->near_depth)
 		u->frames[nr & (DEFAULT_DEPTH - 1)] = frame;
@@ -100,7 +100,7 @@ static __always_inline void keep_frame(struct eh_unwind *u, __u32 nr, __u64 fram
 }
 
 /* Records a frame, which has no FRAME_BY_FP yet. */
-static __always_inline void record_frame(struct eh_unwind *u, __u64 frame)
+static __always_inline void record_frame(struct user_walk *u, __u64 frame)
 {
 	frame |= u->by_fp * FRAME_BY_FP;
 	u->last_ip = u->frame.ip;
@@ -111,7 +111,7 @@ static __always_inline void record_frame(struct eh_unwind *u, __u64 frame)
 }
 
 /* the frame, encoded as in stacks_abi.h, without FRAME_BY_FP */
-static __always_inline __u64 frame_of(const struct eh_unwind *u, bool mapped)
+static __always_inline __u64 frame_of(const struct user_walk *u, bool mapped)
 {
 	__u64 frame = offset_in_file(u, u->frame.ip);
 
@@ -126,7 +126,7 @@ static __always_inline __u64 frame_of(const struct eh_unwind *u, bool mapped)
  * The end reason of a stack whose last return address is outside of all code. A return address of 0
  * is the outermost end, unless it was guessed.
  */
-static __always_inline int end_of_stack(const struct eh_unwind *u)
+static __always_inline int end_of_stack(const struct user_walk *u)
 {
 	if (u->guessed)
 		return u->end_if_wrong;
@@ -135,12 +135,12 @@ static __always_inline int end_of_stack(const struct eh_unwind *u)
 
 /* ---- memo ---- */
 
-static __always_inline __u64 memo_pc(const struct eh_unwind *u)
+static __always_inline __u64 memo_pc(const struct user_walk *u)
 {
 	return u->frame.ip | u->frame.by_call * MEMO_BY_CALL;
 }
 
-static __always_inline struct frame_memo *memo_of(struct eh_unwind *u)
+static __always_inline struct frame_memo *memo_of(struct user_walk *u)
 {
 	__u64 spread = (u->frame.ip + u->generation) * 0x9e3779b97f4a7c15ULL;
 
@@ -148,7 +148,7 @@ static __always_inline struct frame_memo *memo_of(struct eh_unwind *u)
 }
 
 /* Enters the frame and takes its rule from the memo. False: the memo does not have them */
-static __always_inline bool recall_frame(struct eh_unwind *u)
+static __always_inline bool recall_frame(struct user_walk *u)
 {
 	const struct frame_memo *memo = memo_of(u);
 
@@ -165,7 +165,7 @@ static __always_inline bool recall_frame(struct eh_unwind *u)
  * on more than the pc, or may be replaced. Without a rule, the walk also needs the mapping, which
  * the memo does not keep.
  */
-static __always_inline void remember_frame(struct eh_unwind *u)
+static __always_inline void remember_frame(struct user_walk *u)
 {
 	struct frame_memo *memo;
 
@@ -183,7 +183,7 @@ static __always_inline void remember_frame(struct eh_unwind *u)
 /* ---- enter, and find the mapping ---- */
 
 /* false: the stack ends, u->end says why */
-static __always_inline bool enter_frame(struct eh_unwind *u)
+static __always_inline bool enter_frame(struct user_walk *u)
 {
 	bool mapped = find_mapping(u, u->frame.ip - u->frame.by_call);
 
@@ -206,7 +206,7 @@ static __always_inline bool enter_frame(struct eh_unwind *u)
  * rule's tag. The tag distinguishes it from frames of other code at the same address, also in other
  * processes.
  */
-VERIFIED_ONCE int apply_jit_rule(struct eh_unwind *u)
+VERIFIED_ONCE int apply_jit_rule(struct user_walk *u)
 {
 	if (!u)
 		return 0;
@@ -224,7 +224,7 @@ VERIFIED_ONCE int apply_jit_rule(struct eh_unwind *u)
 }
 
 /* Looks up the rule in the table that u->todo names. false: the stack ends, u->end says why */
-static __always_inline bool look_up_rule(struct eh_unwind *u)
+static __always_inline bool look_up_rule(struct user_walk *u)
 {
 	__u32 todo;
 
@@ -248,7 +248,7 @@ static __always_inline bool look_up_rule(struct eh_unwind *u)
  * as a return address. And if the leaf is in a system call with which its function ends
  * (rt_sigreturn in __restore_rt), the pc lies behind this function. False: there is no other place.
  */
-static __always_inline bool try_fallback_tables(struct eh_unwind *u)
+static __always_inline bool try_fallback_tables(struct user_walk *u)
 {
 	bool in_syscall = u->in_syscall && u->stack.nr_frames == 1;
 
@@ -267,7 +267,7 @@ static __always_inline bool try_fallback_tables(struct eh_unwind *u)
 }
 
 /* Is the pc in the code at the ELF entry point, which no FDE covers? */
-static __always_inline bool is_entry(const struct eh_unwind *u)
+static __always_inline bool is_entry(const struct user_walk *u)
 {
 	__u64 offset = offset_in_file(u, u->frame.ip - u->frame.by_call);
 
@@ -280,7 +280,7 @@ static __always_inline bool is_entry(const struct eh_unwind *u)
  * The step needs the 8 bytes at addr. false: they cannot be read, and the step cannot go on without
  * them
  */
-VERIFIED_ONCE int load_stack(struct eh_unwind *u, __u64 addr)
+VERIFIED_ONCE int load_stack(struct user_walk *u, __u64 addr)
 {
 	__u32 i;
 
@@ -306,14 +306,14 @@ VERIFIED_ONCE int load_stack(struct eh_unwind *u, __u64 addr)
 /*
  * Where the return address is in a register, entry code clears it, as it clears the frame pointer.
  */
-static __always_inline bool is_called_by_entry(struct eh_unwind *u)
+static __always_inline bool is_called_by_entry(struct user_walk *u)
 {
 	return RA_IN_REGISTER && !RETURN_ADDRESS(u->frame.ip) && u->frame.known >> REG_FP & 1 &&
 	       !u->frame.reg[REG_FP];
 }
 
 /* The step is done. 1 ends the stack, u->end says why. */
-static __always_inline int leave_frame(struct eh_unwind *u)
+static __always_inline int leave_frame(struct user_walk *u)
 {
 	u->todo = TODO_ENTER;
 	u->frame.by_call = !(u->rule.flags & RULE_SIGNAL);
@@ -329,7 +329,7 @@ static __always_inline int leave_frame(struct eh_unwind *u)
 }
 
 /* No table has a rule. 1 ends the stack, u->end says why. */
-static __always_inline int leave_without_rule(struct eh_unwind *u)
+static __always_inline int leave_without_rule(struct user_walk *u)
 {
 	if (u->module.pending & PENDING_ROWS && !(u->rule.flags & RULE_FROM_CODE)) {
 		u->wants_table = true;
@@ -348,7 +348,7 @@ static __always_inline int leave_without_rule(struct eh_unwind *u)
  * Mostly goes from a frame to its caller. It returns before that to search another table, or when
  * it has loaded a window: the next call goes on there. 1: the stack ends, and u->end says why.
  */
-static __always_inline int unwind_frame(struct eh_unwind *u)
+static __always_inline int unwind_frame(struct user_walk *u)
 {
 	__u64 need = 0;
 	int result;
@@ -382,7 +382,7 @@ static __always_inline int unwind_frame(struct eh_unwind *u)
  * After the first unwind_frame() of a 32-bit program: ends the stack at its leaf, because there are
  * no rules for such programs.
  */
-static __always_inline void walk_end_at_leaf(struct eh_unwind *u)
+static __always_inline void walk_end_at_leaf(struct user_walk *u)
 {
 	u->wants_table = false;
 	if (u->end != END_NO_MAPPING)
@@ -398,7 +398,7 @@ static __always_inline void walk_end_at_leaf(struct eh_unwind *u)
 #define WALK_STEPS(max_depth) ((max_depth) < MAX_DEPTH / 2 ? MAX_DEPTH : 2 * (max_depth))
 
 /* Resets the state for a new walk. Call this before the registers are put into u->frame. */
-static __always_inline void walk_reset(struct eh_unwind *u, __u32 max_depth, __u32 max_steps)
+static __always_inline void walk_reset(struct user_walk *u, __u32 max_depth, __u32 max_steps)
 {
 	u->frame.known = KNOWN_ALL;
 	u->frame.stage = 0;
@@ -424,10 +424,10 @@ static __always_inline void walk_reset(struct eh_unwind *u, __u32 max_depth, __u
  * Opens the mapping list of this handle. END_COMPLETE if it belongs to this image and has the same
  * count of changes; else why it cannot be used
  */
-static __always_inline int walk_open(struct eh_unwind *u, __u64 handle,
-				     const struct eh_image *image, __u32 changes)
+static __always_inline int walk_open(struct user_walk *u, __u64 handle,
+				     const struct process_image *image, __u32 changes)
 {
-	struct eh_process *process;
+	struct published_process *process;
 
 	u->process = HANDLE_LOC(handle);
 	u->generation = HANDLE_GENERATION(handle);
@@ -453,7 +453,7 @@ static __always_inline int walk_open(struct eh_unwind *u, __u64 handle,
  * After the last unwind_frame(): has the walk ended in code of no file, at u->last_ip, and may user
  * space read this code to make rules?
  */
-static __always_inline bool walk_wants_region(const struct eh_unwind *u)
+static __always_inline bool walk_wants_region(const struct user_walk *u)
 {
 	return u->module.pending & PENDING_REGION &&
 	       (u->end == END_NO_TABLE || u->end == END_NO_ROW);
@@ -463,9 +463,9 @@ static __always_inline bool walk_wants_region(const struct eh_unwind *u)
  * After the last unwind_frame(): sets the final end reason, and the stack's ID if the list was not
  * replaced meanwhile.
  */
-static __always_inline void walk_close(struct eh_unwind *u)
+static __always_inline void walk_close(struct user_walk *u)
 {
-	struct eh_process *process = slab_at(u, u->process);
+	struct published_process *process = slab_at(u, u->process);
 
 	if (u->end == END_TOO_DEEP && u->stack.nr_frames < u->max_steps / MAX_FRAME_STEPS)
 		u->end = END_NO_PROGRESS;
@@ -480,7 +480,7 @@ static __always_inline void walk_close(struct eh_unwind *u)
 }
 
 /* Records only the leaf, as an address: for a walk without a mapping list. */
-static __always_inline void walk_leaf_only(struct eh_unwind *u)
+static __always_inline void walk_leaf_only(struct user_walk *u)
 {
 	__u64 frame = FRAME_ADDRESS | FRAME_ADDR(u->frame.ip);
 

@@ -69,7 +69,7 @@ static __always_inline void take_thread(struct task_struct *task, struct stack_k
 					struct stack_stats *stats)
 {
 	__u32 zero = 0;
-	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
+	struct user_walk *u = bpf_map_lookup_elem(&unwinds, &zero);
 
 	key->pid = task_user_pid(task);
 	key->tid = task_user_tid(task);

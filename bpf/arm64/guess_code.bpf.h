@@ -9,7 +9,7 @@
 #define INSN_BYTES 4
 
 /* the instruction at pc; 0, which is none (udf), if it cannot be read */
-static __always_inline __u32 insn_at(struct eh_unwind *u, __u64 pc)
+static __always_inline __u32 insn_at(struct user_walk *u, __u64 pc)
 {
 	return read_text(u, u->code, INSN_BYTES, pc) == INSN_BYTES ? *(loose_u32 *)u->code : 0;
 }
@@ -32,7 +32,7 @@ static __always_inline __u32 insn_at(struct eh_unwind *u, __u64 pc)
 /* mov x8, #139: signal handlers return to that, the begin of the system call */
 #define SIGRETURN 0xd2801168
 
-VERIFIED_ONCE int follows_call(struct eh_unwind *u, __u64 ret)
+VERIFIED_ONCE int follows_call(struct user_walk *u, __u64 ret)
 {
 	__u32 insn = u ? insn_at(u, ret - INSN_BYTES) : 0;
 
@@ -44,7 +44,7 @@ VERIFIED_ONCE int follows_call(struct eh_unwind *u, __u64 ret)
 }
 
 /* Does the call that ends at ret lead to just before pc? A direct one: clone()'s, say. */
-static __always_inline bool calls_here(struct eh_unwind *u, __u64 ret, __u64 pc)
+static __always_inline bool calls_here(struct user_walk *u, __u64 ret, __u64 pc)
 {
 	__u32 insn = insn_at(u, ret - INSN_BYTES);
 	__u64 to = ret - INSN_BYTES + (((__s64)((__u64)insn << 38)) >> 36);
@@ -57,7 +57,7 @@ static __always_inline bool calls_here(struct eh_unwind *u, __u64 ret, __u64 pc)
  * for a leaf at any `ret`, at a function's beginning, and right behind the instruction that saves
  * both.
  */
-static __always_inline bool returns_by_x30(struct eh_unwind *u)
+static __always_inline bool returns_by_x30(struct user_walk *u)
 {
 	__u32 insn = insn_at(u, u->frame.ip);
 
@@ -68,7 +68,7 @@ static __always_inline bool returns_by_x30(struct eh_unwind *u)
  * bytes that the instruction before has pushed, of which the return address is a part; 0: it has
  * not
  */
-static __always_inline __u64 pushed_bytes(struct eh_unwind *u)
+static __always_inline __u64 pushed_bytes(struct user_walk *u)
 {
 	__u32 insn = insn_at(u, u->frame.ip - INSN_BYTES);
 
@@ -76,7 +76,7 @@ static __always_inline __u64 pushed_bytes(struct eh_unwind *u)
 }
 
 /* a leaf's return address is in x30 */
-static __always_inline bool leave_at_once(struct eh_unwind *u)
+static __always_inline bool leave_at_once(struct user_walk *u)
 {
 	__u64 ret = RETURN_ADDRESS(u->frame.reg[EH_X30]), pushed;
 
@@ -96,7 +96,7 @@ static __always_inline bool leave_at_once(struct eh_unwind *u)
  * a thread about to begin: clone() and clone3() have returned 0 to it, there where they have no
  * CFI, and nothing lies above
  */
-static __always_inline bool is_new_thread(struct eh_unwind *u)
+static __always_inline bool is_new_thread(struct user_walk *u)
 {
 	return u->stack.nr_frames == 1 && !u->frame.reg[0] &&
 	       insn_at(u, u->last_ip - INSN_BYTES) == SVC;

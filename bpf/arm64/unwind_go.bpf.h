@@ -11,7 +11,7 @@
 #include "unwind_goroutine.bpf.h"
 
 /* 1 ends the stack, u->end says why. */
-VERIFIED_ONCE int leave_for_other_stack(struct eh_unwind *u)
+VERIFIED_ONCE int leave_for_other_stack(struct user_walk *u)
 {
 	__u64 sp;
 

@@ -16,7 +16,7 @@
  * interpreted frame, or 0
  */
 #ifdef __bpf__
-static __always_inline __u32 place_in_method(const struct eh_unwind *u, __u64 bytecode, __u16 bytes,
+static __always_inline __u32 place_in_method(const struct user_walk *u, __u64 bytecode, __u16 bytes,
 					     __u64 in_register, __u64 in_frame)
 {
 	return in_register - bytecode < bytes ? in_register - bytecode
@@ -24,10 +24,11 @@ static __always_inline __u32 place_in_method(const struct eh_unwind *u, __u64 by
 					      : METHOD_NO_PLACE;
 }
 
-static __always_inline __u64 method_word(struct eh_unwind *u, __u64 method, __u64 in_register,
+static __always_inline __u64 method_word(struct user_walk *u, __u64 method, __u64 in_register,
 					 __u64 in_frame)
 {
-	const struct eh_hotspot *layout = slab_at(u, u->mapping.module + sizeof(struct eh_module));
+	const struct hotspot_layout *layout =
+		slab_at(u, u->mapping.module + sizeof(struct published_module));
 	struct hotspot_method_words m;
 
 	if (!layout || !layout->const_bytes)
@@ -44,7 +45,7 @@ static __always_inline __u64 method_word(struct eh_unwind *u, __u64 method, __u6
 						      m.code_size, in_register, in_frame);
 }
 #else
-static __always_inline __u64 method_word(struct eh_unwind *u, __u64 method, __u64 in_register,
+static __always_inline __u64 method_word(struct user_walk *u, __u64 method, __u64 in_register,
 					 __u64 in_frame)
 {
 	__u64 bytecode = u->stack.nr_frames == 1 ? in_register : in_frame;
@@ -56,7 +57,7 @@ static __always_inline __u64 method_word(struct eh_unwind *u, __u64 method, __u6
 }
 #endif
 
-static __always_inline void keep_frame(struct eh_unwind *u, __u32 nr, __u64 frame);
+static __always_inline void keep_frame(struct user_walk *u, __u32 nr, __u64 frame);
 
 /*
  * The frame has just been recorded. Its words are there once sp lies below them. The bytecode that
@@ -64,7 +65,7 @@ static __always_inline void keep_frame(struct eh_unwind *u, __u32 nr, __u64 fram
  * has kept it; else it was put into the frame. The root's end of a deep stack stays as it is: these
  * words would push out frames (frame_place.h).
  */
-VERIFIED_ONCE int record_method(struct eh_unwind *u)
+VERIFIED_ONCE int record_method(struct user_walk *u)
 {
 	__u64 words[FRAME_WORDS], fp, method, second, in_register, in_frame;
 

@@ -13,10 +13,10 @@
 #include <linux/types.h>
 
 /*
- * Offsets of fields in a JVM's structs, in bytes; behind the struct eh_module of its code
+ * Offsets of fields in a JVM's structs, in bytes; behind the struct published_module of its code
  * (tables_abi.h), in the same slab
  */
-struct eh_hotspot {
+struct hotspot_layout {
 	__u16 method_const; /* Method::_constMethod */
 	/* sizeof(ConstMethod), which its bytecode lies behind; 0: nothing is known */
 	__u16 const_bytes;
@@ -27,7 +27,7 @@ struct eh_hotspot {
 	__u16 klass_name;  /* Klass::_name */
 	__u32 pad;
 };
-_Static_assert(sizeof(struct eh_hotspot) == 16, "struct eh_hotspot");
+_Static_assert(sizeof(struct hotspot_layout) == 16, "struct hotspot_layout");
 
 /* upper bits that Python's frames, and native ones, do not have */
 #define FRAME_HOTSPOT           (13ULL << 60)

@@ -25,7 +25,7 @@
 #define MAX_VAIN_NS   100000000
 
 struct python_walk {
-	struct eh_python layout;
+	struct python_layout layout;
 	__u64 frame; /* address of the next one */
 	__u64 self;  /* the thread's pthread_t */
 	__u64 interpreter, thread;
@@ -139,7 +139,7 @@ static __always_inline bool has_python_states(struct python_walk *w, struct task
 
 struct python_context {
 	struct python_walk *walk;
-	struct eh_unwind *unwind;
+	struct user_walk *unwind;
 };
 
 static __always_inline __u64 word_of_frame(struct python_walk *w, __u8 offset)
@@ -147,7 +147,7 @@ static __always_inline __u64 word_of_frame(struct python_walk *w, __u8 offset)
 	return *(loose_u64 *)(w->bytes + MASKED(offset, 127));
 }
 
-static __always_inline void record_python_frame(struct eh_unwind *u, struct python_walk *w)
+static __always_inline void record_python_frame(struct user_walk *u, struct python_walk *w)
 {
 	__u64 code = word_of_frame(w, w->layout.frame_code);
 	__u64 at =
@@ -182,7 +182,7 @@ static __always_inline bool enters_python(struct python_walk *w, __u64 at)
 static long add_python_frame(__u32 i, struct python_context *ctx)
 {
 	struct python_walk *w = ctx->walk;
-	struct eh_unwind *u = ctx->unwind;
+	struct user_walk *u = ctx->unwind;
 	bool entry;
 
 	if (!w->frame || u->stack.nr_frames + 1 >= u->near_depth ||
@@ -225,10 +225,10 @@ static long add_python_state(__u32 i, struct python_context *ctx)
  * Adds the Python frames of the running task to those of its walk. The stack's ID then counts for
  * this process only, as the addresses of code objects do.
  */
-__noinline int add_python_frames(struct eh_unwind *u)
+__noinline int add_python_frames(struct user_walk *u)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct eh_process *process;
+	struct published_process *process;
 	struct python_context ctx;
 	struct python_walk *w;
 	__u32 zero = 0, nr;

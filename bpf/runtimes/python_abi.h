@@ -15,7 +15,7 @@
 /*
  * Offsets of fields in the interpreter's structs, in bytes (CPython's Include/internal/pycore_*.h).
  */
-struct eh_python {
+struct python_layout {
 	/* address of the pointer to the first PyInterpreterState; 0: the process is no Python */
 	__u64 interpreters;
 	__u16 interpreter_next, interpreter_threads;
@@ -36,7 +36,7 @@ struct eh_python {
 	__u8 frame_entry, entry_mark, entry_is_shim;
 	__u16 pad;
 };
-_Static_assert(sizeof(struct eh_python) == 32, "struct eh_python");
+_Static_assert(sizeof(struct python_layout) == 32, "struct python_layout");
 
 /*
  * A Python frame takes two words among the user frames of a stack (stacks_abi.h). The first has the

@@ -6,7 +6,7 @@
 #include "unwind_lookup.bpf.h"
 #include "unwind_state.bpf.h"
 
-static __always_inline bool read_code(struct eh_unwind *u, __u64 pc, __u32 bytes)
+static __always_inline bool read_code(struct user_walk *u, __u64 pc, __u32 bytes)
 {
 	return read_text(u, u->code, bytes, pc) == bytes;
 }
@@ -37,20 +37,20 @@ static __always_inline bool ends_in_call(const __u8 *c)
  * InterpreterMacroAssembler::dispatch_base() in OpenJDK's hotspot/cpu/x86). Compilers' switches end
  * in such a jump, too, so it counts only in code of no file.
  */
-static __always_inline bool ends_in_dispatch(struct eh_unwind *u, __u64 ret)
+static __always_inline bool ends_in_dispatch(struct user_walk *u, __u64 ret)
 {
 	return u->code[5] == 0xff && IS_TABLE_JUMP(u->code[6]) && find_mapping(u, ret) &&
 	       !u->mapping.module_id;
 }
 
 /* Does a call, or a push and jump that replaces a call, end there? */
-VERIFIED_ONCE int follows_call(struct eh_unwind *u, __u64 ret)
+VERIFIED_ONCE int follows_call(struct user_walk *u, __u64 ret)
 {
 	return u && read_code(u, ret - 8, 8) && (ends_in_call(u->code) || ends_in_dispatch(u, ret));
 }
 
 /* Does the call that ends at ret lead to just before pc? A direct one: clone()'s, say. */
-static __always_inline bool calls_here(struct eh_unwind *u, __u64 ret, __u64 pc)
+static __always_inline bool calls_here(struct user_walk *u, __u64 ret, __u64 pc)
 {
 	__u64 to;
 
@@ -77,7 +77,7 @@ static __always_inline bool calls_here(struct eh_unwind *u, __u64 ret, __u64 pc)
  * function's beginning and at a tail call. Returns how many bytes are on top of the return address;
  * -1: not known
  */
-static __always_inline int bytes_on_return(struct eh_unwind *u)
+static __always_inline int bytes_on_return(struct user_walk *u)
 {
 	const __u8 *before = u->code, *c = u->code + 1;
 
@@ -97,7 +97,7 @@ static __always_inline int bytes_on_return(struct eh_unwind *u)
  * with the return address on top of the stack, or below a saved rbp; or a leaf that is called by a
  * call to right here
  */
-static __always_inline bool leave_at_once(struct eh_unwind *u)
+static __always_inline bool leave_at_once(struct user_walk *u)
 {
 	__u64 rsp = u->frame.reg[EH_RSP], pc = u->frame.ip, ret;
 	int on_return = bytes_on_return(u);
@@ -121,7 +121,7 @@ static __always_inline bool leave_at_once(struct eh_unwind *u)
  * a thread about to begin: clone() and clone3() have returned 0 to it, there where they have no
  * CFI, and nothing lies above
  */
-static __always_inline bool is_new_thread(struct eh_unwind *u)
+static __always_inline bool is_new_thread(struct user_walk *u)
 {
 	return u->stack.nr_frames == 1 && !u->frame.reg[0] && read_code(u, u->last_ip - 2, 2) &&
 	       *(loose_u16 *)u->code == SYSCALL;

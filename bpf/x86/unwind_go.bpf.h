@@ -15,7 +15,7 @@
  * From a goroutine's stack back to g0's, where C has called Go. cgocallback keeps the sched.sp
  * before at its new one.
  */
-static __always_inline __u64 sp_of_thread(struct eh_unwind *u)
+static __always_inline __u64 sp_of_thread(struct user_walk *u)
 {
 	__u64 m = running_m(u), g0 = m ? word_at(u, m + M_G0) : 0, sp;
 
@@ -32,7 +32,7 @@ static __always_inline __u64 sp_of_thread(struct eh_unwind *u)
  * From g0's stack to the goroutine's that has called C. Before the call, what it keeps is not there
  * yet.
  */
-static __always_inline __u64 sp_of_cgo_caller(struct eh_unwind *u)
+static __always_inline __u64 sp_of_cgo_caller(struct user_walk *u)
 {
 	__u32 offset = OTHER_STACK_OFFSET(u->rule.cfa_offset);
 	__u64 slot = u->frame.reg[EH_RSP] + offset, g, hi, depth;
@@ -48,7 +48,7 @@ static __always_inline __u64 sp_of_cgo_caller(struct eh_unwind *u)
 	return hi - depth;
 }
 
-static __always_inline __u64 sp_of_other_stack(struct eh_unwind *u, __u32 which)
+static __always_inline __u64 sp_of_other_stack(struct user_walk *u, __u32 which)
 {
 	switch (which) {
 	case GO_SYSTEMSTACK:
@@ -63,7 +63,7 @@ static __always_inline __u64 sp_of_other_stack(struct eh_unwind *u, __u32 which)
 }
 
 /* 1 ends the stack, u->end says why. */
-VERIFIED_ONCE int leave_for_other_stack(struct eh_unwind *u)
+VERIFIED_ONCE int leave_for_other_stack(struct user_walk *u)
 {
 	__u64 sp, cfa;
 

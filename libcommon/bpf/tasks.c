@@ -79,7 +79,7 @@ int bpf_tasks_begin(const struct bpf_object *object)
 	return error;
 }
 
-int bpf_tasks_image(const struct bpf_program *iterator, pid_t pid, struct eh_image *image)
+int bpf_tasks_image(const struct bpf_program *iterator, pid_t pid, struct process_image *image)
 {
 	struct task_list list;
 	int error = bpf_tasks_list(iterator, pid, &list);

@@ -39,6 +39,6 @@ int bpf_tasks_read_named(const struct bpf_object *object, const char *iterator, 
 int bpf_tasks_list(const struct bpf_program *iterator, pid_t tid, struct task_list *list);
 
 /* Gets a process's current image. 0, -ESRCH or -errno */
-int bpf_tasks_image(const struct bpf_program *iterator, pid_t pid, struct eh_image *image);
+int bpf_tasks_image(const struct bpf_program *iterator, pid_t pid, struct process_image *image);
 
 #endif

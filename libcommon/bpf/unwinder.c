@@ -71,7 +71,7 @@ static void compiled(void *arg, pid_t tid, uint64_t ns)
 
 /* ---- reading processes ---- */
 
-static int read_image(void *arg, pid_t pid, struct eh_image *image)
+static int read_image(void *arg, pid_t pid, struct process_image *image)
 {
 	const struct unwinder *u = arg;
 
@@ -110,7 +110,7 @@ static bool ask_again(struct unwinder *u, uint64_t tag)
 
 unsigned unwinder_take_readings(struct unwinder *u, bool for_samples)
 {
-	struct eh_image image = {};
+	struct process_image image = {};
 	struct proc_maps maps;
 	unsigned nr = 0;
 	uint64_t tag;

@@ -18,7 +18,8 @@
 #define ANEW_BYTES       (8 << 20)   /* or after so many bytes of what is known */
 #define LANES_BYTES      (1 << 20)   /* of a document */
 #define MAX_ESCAPED_COMM 128
-#define CUT_BYTES        256 /* names of one frame are cut to this if there is no room even for them */
+/* names of one frame are cut to this if there is no room even for them */
+#define CUT_BYTES 256
 
 /*
  * frames with equal bytes have equal names: in files everywhere, in no file within a process, and

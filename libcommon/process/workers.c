@@ -29,10 +29,11 @@
 #define END_MS     20        /* time for killed workers to end */
 #define WAIT_MS    20        /* from one look at the workers to the next */
 /* if other owners have used so much recently, one worker is kept free for root */
-#define MUCH_NS        200000000
-#define OWNERS         256 /* from so many on, owners without jobs and recent use are forgotten */
-#define START_MS       100 /* jobs are given up once starts have failed for this long */
-#define START_PAUSE    8 /* the pause between two starts is 1/8 of the time since the first failure, */
+#define MUCH_NS  200000000
+#define OWNERS   256 /* from so many on, owners without jobs and recent use are forgotten */
+#define START_MS 100 /* jobs are given up once starts have failed for this long */
+/* the pause between two starts is 1/8 of the time since the first failure, */
+#define START_PAUSE    8
 #define START_PAUSE_MS 200 /* and at most this */
 /* the tool waits this long for the starter; later, it only looks for an answer now and then */
 #define PATIENCE_MS     50

@@ -30,9 +30,9 @@ struct region_writer {
  * What makes the frame as the rule says are the instructions before it: the size that is subtracted
  * from sp, or pushes. Other code at the same place is recognized by these 4 bytes.
  */
-static struct eh_note note_of(const struct region_writer *w, uint32_t at)
+static struct rule_note note_of(const struct region_writer *w, uint32_t at)
 {
-	struct eh_note note = {};
+	struct rule_note note = {};
 	uint32_t from = at < w->function + sizeof(note.word) ? w->function : at - sizeof(note.word);
 
 	if (from + sizeof(note.word) > w->size)
@@ -45,7 +45,7 @@ static struct eh_note note_of(const struct region_writer *w, uint32_t at)
 static uint32_t add_rule(struct region_writer *w, uint32_t at, const struct eh_rule *rule)
 {
 	struct unwind_table *t = &w->table;
-	struct eh_note note = note_of(w, at);
+	struct rule_note note = note_of(w, at);
 
 	if (t->nr_rules + 2 > MAX_PAGE_RULES)
 		return 0;
@@ -88,7 +88,7 @@ static uint32_t rule_number(struct region_writer *w, uint32_t at, const struct e
 static void add_row(struct region_writer *w, uint32_t at, uint32_t rule)
 {
 	struct unwind_table *t = &w->table;
-	struct eh_page *page = &t->pages[at >> PAGE_ROWS_SHIFT];
+	struct table_page *page = &t->pages[at >> PAGE_ROWS_SHIFT];
 	uint32_t row = (at & (MAX_PAGE_ROWS - 1)) | rule << PAGE_ROWS_SHIFT;
 
 	if (page->nr_rows && w->last_at == at) {
@@ -115,7 +115,7 @@ static void add_pages(struct region_writer *w, uint32_t at)
 			w->error = -ENOMEM;
 			return;
 		}
-		t->pages[t->nr_pages] = (struct eh_page){ .rows = t->nr_rows };
+		t->pages[t->nr_pages] = (struct table_page){ .rows = t->nr_rows };
 		t->nr_pages++;
 		add_row(w, (t->nr_pages - 1) << PAGE_ROWS_SHIFT, w->last_rule);
 	}
@@ -139,7 +139,7 @@ int region_table_build(struct unwind_table *table, const uint8_t *code, size_t s
 	struct region_writer w = { .code = code, .size = size, .vaddr = vaddr };
 	int error;
 
-	if (size < sizeof(struct eh_note))
+	if (size < sizeof(struct rule_note))
 		return -ENODATA;
 	if (array_reserve(&w.table.rules, &w.max_rules, 1))
 		return -ENOMEM;

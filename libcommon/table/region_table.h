@@ -16,7 +16,7 @@
 
 /*
  * Makes a table of these bytes, with offsets from their beginning. vaddr: of code[0]. It has rules
- * only where they are known, each with a note (struct eh_note) without a tag, so that it does not
+ * only where they are known, each with a note (struct rule_note) without a tag, so that it does not
  * apply to other code that comes to lie there. 0, -ENODATA: there is no rule; -ENOTSUP: the code
  * keeps frame pointers, which lead to its callers; -EOVERFLOW or -ENOMEM
  */

@@ -88,7 +88,7 @@ static void begin_page(struct row_writer *w)
 		fail(w, -ENOMEM);
 		return;
 	}
-	t->pages[t->nr_pages++] = (struct eh_page){
+	t->pages[t->nr_pages++] = (struct table_page){
 		.rows = t->nr_rows,
 		.rule_base = w->window_base / RULE_BASE_UNIT,
 	};

@@ -19,7 +19,7 @@
 #include "table/unwind_table.h"
 
 /* a table's pages lie in one slab: 2 GiB of text */
-#define MAX_PAGES ((SLAB_BYTES - EXTENT_ALIGNMENT) / sizeof(struct eh_page))
+#define MAX_PAGES ((SLAB_BYTES - EXTENT_ALIGNMENT) / sizeof(struct table_page))
 
 struct row_writer {
 	int error; /* sticky: 0, -ENOMEM, or -EOVERFLOW (more than a table can hold) */

@@ -488,14 +488,14 @@ uint64_t unwind_table_bytes(const struct unwind_table *table)
 	}
 	return bytes + extent_bytes(table->nr_pages * sizeof(*table->pages)) +
 	       extent_bytes(table->nr_rules * sizeof(*table->rules)) +
-	       extent_bytes(sizeof(struct eh_module));
+	       extent_bytes(sizeof(struct published_module));
 }
 
 struct eh_rule unwind_table_lookup(const struct unwind_table *table, uint64_t file_offset)
 {
 	uint64_t page_nr = (file_offset >> PAGE_ROWS_SHIFT) - table->first_page;
 	uint32_t pc = file_offset & (MAX_PAGE_ROWS - 1), nr;
-	const struct eh_page *page;
+	const struct table_page *page;
 	const uint8_t *at;
 
 	if (page_nr >= table->nr_pages)

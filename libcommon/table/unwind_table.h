@@ -15,8 +15,8 @@
 
 struct unwind_table {
 	struct eh_rule *rules;
-	struct eh_page *pages; /* .rows is an index into rows[] here, not a place in a slab */
-	uint8_t *rows;         /* ROW_BYTES each */
+	struct table_page *pages; /* .rows is an index into rows[] here, not a place in a slab */
+	uint8_t *rows;            /* ROW_BYTES each */
 	uint32_t nr_rules, nr_pages, first_page;
 	uint64_t nr_rows;
 	/* the code at the ELF entry point, as offsets in the file; empty if an FDE covers it */

@@ -114,7 +114,7 @@ size_t compiled_write(const struct compiled *c, void *to, size_t room)
  * Do a page's rows begin with the page and rise, and name rules that are there? They do so relative
  * to the page's.
  */
-static bool are_rows_sound(const struct unwind_table *t, const struct eh_page *page)
+static bool are_rows_sound(const struct unwind_table *t, const struct table_page *page)
 {
 	uint64_t nr_rules = t->nr_rules - (uint64_t)page->rule_base * RULE_BASE_UNIT;
 	int last = -1;
@@ -135,7 +135,7 @@ static bool is_sound(const struct unwind_table *t)
 	uint64_t next = 0;
 
 	for (uint32_t i = 0; i < t->nr_pages; i++) {
-		const struct eh_page *page = &t->pages[i];
+		const struct table_page *page = &t->pages[i];
 
 		if (page->rows != next || !page->nr_rows || page->nr_rows > MAX_PAGE_ROWS ||
 		    page->rows + page->nr_rows > t->nr_rows ||

@@ -10,28 +10,28 @@
 #include "stacks_abi.h"
 
 struct host_walk {
-	struct eh_unwind unwind;
+	struct user_walk unwind;
 	const struct slabs *slabs;
 	struct host_memory memory;
 	__u64 deep[MAX_DEPTH];
 };
 
-static struct host_walk *walk_of(struct eh_unwind *u)
+static struct host_walk *walk_of(struct user_walk *u)
 {
 	return (struct host_walk *)((char *)u - offsetof(struct host_walk, unwind));
 }
 
-static __always_inline void *slab_of(struct eh_unwind *u, loc_t loc)
+static __always_inline void *slab_of(struct user_walk *u, loc_t loc)
 {
 	return slabs_at(walk_of(u)->slabs, LOC_SLAB(loc) << SLAB_SHIFT);
 }
 
-static __always_inline __u32 read_stack(struct eh_unwind *u, void *to, __u32 bytes, __u64 addr)
+static __always_inline __u32 read_stack(struct user_walk *u, void *to, __u32 bytes, __u64 addr)
 {
 	return walk_of(u)->memory.read(walk_of(u)->memory.arg, to, bytes, addr);
 }
 
-static __always_inline __u32 read_text(struct eh_unwind *u, void *to, __u32 bytes, __u64 addr)
+static __always_inline __u32 read_text(struct user_walk *u, void *to, __u32 bytes, __u64 addr)
 {
 	return walk_of(u)->memory.read_text(walk_of(u)->memory.arg, to, bytes, addr);
 }
@@ -41,7 +41,7 @@ static __always_inline __u32 read_text(struct eh_unwind *u, void *to, __u32 byte
  * was kept (hotspot.h). What cannot be read any more counts as unchanged, unless a change was seen
  * before.
  */
-static __always_inline bool is_word(struct eh_unwind *u, __u64 addr, __u32 word)
+static __always_inline bool is_word(struct user_walk *u, __u64 addr, __u32 word)
 {
 	__u32 now;
 
@@ -52,17 +52,17 @@ static __always_inline bool is_word(struct eh_unwind *u, __u64 addr, __u32 word)
 	return read_text(u, &now, sizeof(now), addr) != sizeof(now) || now == word;
 }
 
-static __always_inline bool records_functions(struct eh_unwind *u)
+static __always_inline bool records_functions(struct user_walk *u)
 {
 	return walk_of(u)->memory.functions;
 }
 
-static __always_inline __u64 *deep_frames(struct eh_unwind *u)
+static __always_inline __u64 *deep_frames(struct user_walk *u)
 {
 	return walk_of(u)->deep;
 }
 
-static __always_inline bool read_hijacked(struct eh_unwind *u, struct hijacked_return *r)
+static __always_inline bool read_hijacked(struct user_walk *u, struct hijacked_return *r)
 {
 	(void)u, (void)r;
 	return false;
@@ -73,7 +73,7 @@ void host_unwind_seed(uint64_t seed)
 	hash_seed = seed;
 }
 
-static void walk_all(struct eh_unwind *u, struct host_stack *stack)
+static void walk_all(struct user_walk *u, struct host_stack *stack)
 {
 	for (uint32_t i = 0; i < u->max_steps && !unwind_frame(u); i++)
 		if (u->stack.nr_frames == 1 && u->todo == TODO_ENTER)
@@ -83,9 +83,9 @@ static void walk_all(struct eh_unwind *u, struct host_stack *stack)
 void host_unwind(const struct slabs *slabs, loc_t process, const struct host_registers *registers,
 		 struct host_memory memory, uint32_t max_depth, struct host_stack *stack)
 {
-	const struct eh_process *list = process ? slabs_at(slabs, process) : NULL;
+	const struct published_process *list = process ? slabs_at(slabs, process) : NULL;
 	static _Thread_local struct host_walk walk;
-	struct eh_unwind *u = &walk.unwind;
+	struct user_walk *u = &walk.unwind;
 
 	walk.slabs = slabs;
 	walk.memory = memory;

@@ -18,7 +18,7 @@ int mapping_list_make_tables(struct tables *tables, const struct proc_maps *maps
 
 static size_t list_bytes(size_t nr)
 {
-	return sizeof(struct eh_process) + nr * sizeof(struct eh_mapping);
+	return sizeof(struct published_process) + nr * sizeof(struct published_mapping);
 }
 
 /* 0 with errno set */
@@ -31,7 +31,10 @@ static loc_t take(struct tables *tables, size_t size)
 	return loc;
 }
 
-/* the place of the module's struct eh_module, which the list uses from now on; 0: it has none */
+/*
+ * the place of the module's struct published_module, which the list uses from now on; 0: it has
+ * none
+ */
 static loc_t use(struct tables *tables, uint32_t module_id)
 {
 	tables_make(tables, module_id); /* again, if its table was dropped to make room */
@@ -39,11 +42,11 @@ static loc_t use(struct tables *tables, uint32_t module_id)
 	return tables_loc(tables, module_id);
 }
 
-static struct eh_mapping mapping_of(struct tables *tables, const struct mapping_contents *contents,
-				    size_t i)
+static struct published_mapping mapping_of(struct tables *tables,
+					   const struct mapping_contents *contents, size_t i)
 {
 	const struct proc_mapping *m = &contents->maps->mappings[i];
-	struct eh_mapping mapping = {
+	struct published_mapping mapping = {
 		.start = m->start,
 		.end = m->end,
 		.file_offset = m->file_offset,
@@ -68,13 +71,13 @@ int mapping_list_write(struct tables *tables, const struct mapping_contents *con
 	size_t nr = contents->maps->nr < MAX_MAPPINGS ? contents->maps->nr : MAX_MAPPINGS,
 	       size = list_bytes(nr);
 	loc_t loc = take(tables, size);
-	struct eh_process *written = slabs_at(tables_slabs(tables), loc);
+	struct published_process *written = slabs_at(tables_slabs(tables), loc);
 
 	if (!loc)
 		return -errno;
 	/*
 	 * A walk may still hold the handle of an older list at this place. The generation is 0
-	 * while the list is being written, and set last: see struct eh_process.
+	 * while the list is being written, and set last: see struct published_process.
 	 */
 	__atomic_store_n(&written->generation, 0, __ATOMIC_SEQ_CST);
 	written->image = contents->image;
@@ -117,10 +120,10 @@ int mapping_list_share(struct mapping_list *list, struct mapping_list *share)
  */
 static void give_back(struct tables *tables, const struct mapping_list *list)
 {
-	const struct eh_process *written = slabs_at(tables_slabs(tables), list->loc);
+	const struct published_process *written = slabs_at(tables_slabs(tables), list->loc);
 
 	for (uint32_t i = 0; i < written->nr_mappings; i++) {
-		const struct eh_mapping *mapping = &written->mappings[i];
+		const struct published_mapping *mapping = &written->mappings[i];
 
 		if (mapping->module && mapping->module_id)
 			tables_unuse(tables, mapping->module_id);
@@ -142,7 +145,7 @@ void mapping_list_unshare(struct tables *tables, struct mapping_list *share)
 
 void mapping_list_release(struct tables *tables, struct mapping_list *list)
 {
-	struct eh_process *written = slabs_at(tables_slabs(tables), list->loc);
+	struct published_process *written = slabs_at(tables_slabs(tables), list->loc);
 
 	if (list->loc)
 		__atomic_store_n(&written->generation, 0, __ATOMIC_SEQ_CST);

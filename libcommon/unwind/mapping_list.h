@@ -15,7 +15,7 @@
 struct regions;
 
 struct mapping_list {
-	loc_t loc; /* of its struct eh_process; 0: there is none */
+	loc_t loc; /* of its struct published_process; 0: there is none */
 	size_t bytes;
 	unsigned *nr_users; /* NULL: it is not shared */
 };
@@ -29,16 +29,16 @@ int mapping_list_make_tables(struct tables *tables, const struct proc_maps *maps
 
 /* what a list is to say */
 struct mapping_contents {
-	struct eh_image image;
+	struct process_image image;
 	uint32_t generation, changes; /* generation: not 0 */
 	bool refused;
 	uint64_t quiet_until_ns;
-	struct eh_runtimes runtimes;
+	struct published_runtimes runtimes;
 	const struct proc_maps *maps;
 	const struct mapped_modules *mapped; /* up to date with maps */
 	/*
-	 * anonymous code: the struct eh_module of the runtime that generates it; or 0, and regions;
-	 * or neither
+	 * anonymous code: the struct published_module of the runtime that generates it; or 0, and
+	 * regions; or neither
 	 */
 	loc_t generated;
 	const struct regions *regions;

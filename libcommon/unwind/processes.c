@@ -145,7 +145,7 @@ static void note_changes(struct process *process, uint32_t changes)
  * nothing has changed.
  */
 static void take(struct processes *processes, struct process *process, struct proc_maps *maps,
-		 const struct eh_image *image)
+		 const struct process_image *image)
 {
 	process->read_ns = process->asked_ns;
 	process->looked_ns = process->asked_ns;
@@ -206,7 +206,7 @@ static int keep_event(struct process *process, const struct process_event *event
 }
 
 struct process *processes_read(struct processes *processes, uint64_t tag, int error,
-			       struct proc_maps *maps, const struct eh_image *image)
+			       struct proc_maps *maps, const struct process_image *image)
 {
 	struct process *process = processes_find(processes, (pid_t)tag);
 
@@ -390,7 +390,7 @@ static int forked(struct processes *processes, const struct process_event *event
 	if (!child)
 		return -ENOMEM;
 	child->complete = parent->complete && parent->read_ns < event->time_ns;
-	child->image = (struct eh_image){};
+	child->image = (struct process_image){};
 	child->refused = parent->refused;
 	child->refused_until_ns = parent->refused_until_ns;
 	if (proc_maps_copy(&child->maps, &parent->maps))
@@ -415,7 +415,7 @@ static int execed(struct processes *processes, const struct process_event *event
 	proc_maps_free(&process->maps);
 	forget_asked(process);
 	process->maps.tid = process->pid;
-	process->image = (struct eh_image){};
+	process->image = (struct process_image){};
 	process->complete = true;
 	process->refused = 0;
 	process->version++;

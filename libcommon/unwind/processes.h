@@ -45,8 +45,8 @@ struct process {
 	uint64_t program; /* a unique number of the program that it runs: changes at each exec */
 	/* the kernel's count of changes: the highest of a reading or a PROCESS_UNMAPPED event */
 	uint32_t changes;
-	uint64_t event_ns;     /* the time of the last event that was applied */
-	struct eh_image image; /* when maps was read; {}: not known */
+	uint64_t event_ns;          /* the time of the last event that was applied */
+	struct process_image image; /* when maps was read; {}: not known */
 	/*
 	 * why the process is not unwound, -errno, and until when; 0: it is unwound. Its mappings
 	 * are not kept meanwhile
@@ -129,7 +129,7 @@ uint64_t process_asked(struct processes *processes, struct process *process, uin
  * the reading is out of date
  */
 struct process *processes_read(struct processes *processes, uint64_t tag, int error,
-			       struct proc_maps *maps, const struct eh_image *image);
+			       struct proc_maps *maps, const struct process_image *image);
 
 /*
  * The process, and those that it forks, are not unwound for a while, or until they execute a

@@ -179,7 +179,7 @@ static void find_runtime(const struct publisher *p, struct publication *publicat
  */
 static void describe_runtime(const struct publisher *p, const struct publication *publication,
 			     const struct process *process, struct runtime_process *of,
-			     struct eh_runtimes *says)
+			     struct published_runtimes *says)
 {
 	const struct module *module = modules_get(tables_modules(p->tables), of->module);
 
@@ -199,7 +199,7 @@ static void describe_runtime(const struct publisher *p, const struct publication
 
 /* Finds the process's runtimes. One that generates code keeps what it had for the earlier list. */
 static void describe_runtimes(const struct publisher *p, struct publication *publication,
-			      const struct process *process, struct eh_runtimes *says)
+			      const struct process *process, struct published_runtimes *says)
 {
 	for (size_t i = 0; runtimes[i]; i++) {
 		struct runtime_process *of = &publication->runtimes[i];
@@ -217,7 +217,7 @@ static void describe_runtimes(const struct publisher *p, struct publication *pub
 static void find_compiled_runtimes(const struct publisher *p, struct publication *publication,
 				   const struct process *process)
 {
-	struct eh_process *list = slabs_at(tables_slabs(p->tables), publication->list.loc);
+	struct published_process *list = slabs_at(tables_slabs(p->tables), publication->list.loc);
 
 	for (size_t i = 0; runtimes[i]; i++) {
 		struct runtime_process *of = &publication->runtimes[i];
@@ -248,7 +248,7 @@ void publisher_find_runtimes(struct publisher *p, const struct processes *proces
 
 /* What the process's next list says. Asks for the tables that its modules lack. 0 or -ENOMEM */
 static int describe(struct publisher *p, struct publication *publication,
-		    const struct process *process, const struct eh_image *image,
+		    const struct process *process, const struct process_image *image,
 		    struct mapping_contents *contents)
 {
 	const struct runtime_process *generator;
@@ -292,7 +292,7 @@ static int make_live(struct publisher *p, struct publication *publication, uint3
 
 /* Replaces the process's list. 0; or -errno with the current list, or a new one that is not live */
 static int replace_list(struct publisher *p, struct publication *publication,
-			const struct process *process, const struct eh_image *image)
+			const struct process *process, const struct process_image *image)
 {
 	struct mapping_list old = publication->list;
 	struct mapping_contents contents;
@@ -312,7 +312,7 @@ static int replace_list(struct publisher *p, struct publication *publication,
 }
 
 void publisher_publish(struct publisher *p, struct processes *processes, struct process *process,
-		       const struct eh_image *image)
+		       const struct process_image *image)
 {
 	struct publication *publication = get(p, process->pid);
 	uint64_t began = clock_cpu_ns();
@@ -336,7 +336,7 @@ void publisher_publish_changed(struct publisher *p, struct processes *processes)
 }
 
 bool publisher_is_current(const struct publisher *p, const struct process *process,
-			  const struct eh_image *image)
+			  const struct process_image *image)
 {
 	const struct publication *publication = publisher_find(p, process->pid);
 
@@ -346,7 +346,7 @@ bool publisher_is_current(const struct publisher *p, const struct process *proce
 
 /* ---- what is learnt later ---- */
 
-static struct eh_process *list_of(const struct publisher *p, pid_t pid)
+static struct published_process *list_of(const struct publisher *p, pid_t pid)
 {
 	const struct publication *publication = publisher_find(p, pid);
 
@@ -355,7 +355,7 @@ static struct eh_process *list_of(const struct publisher *p, pid_t pid)
 
 void publisher_set_changes(struct publisher *p, pid_t pid, uint32_t changes)
 {
-	struct eh_process *list = list_of(p, pid);
+	struct published_process *list = list_of(p, pid);
 
 	if (list)
 		list->changes = changes;
@@ -363,7 +363,7 @@ void publisher_set_changes(struct publisher *p, pid_t pid, uint32_t changes)
 
 void publisher_set_quiet(struct publisher *p, pid_t pid, uint64_t until_ns)
 {
-	struct eh_process *list = list_of(p, pid);
+	struct published_process *list = list_of(p, pid);
 
 	if (list)
 		list->quiet_until_ns = until_ns;
@@ -431,7 +431,8 @@ const struct runtime_process *publisher_generator(const struct publisher *p, pid
 }
 
 /* the number of this mapping among those that the process has now; 0: it is not mapped any more */
-static uint64_t number_of(const struct publication *publication, const struct eh_mapping *mapping)
+static uint64_t number_of(const struct publication *publication,
+			  const struct published_mapping *mapping)
 {
 	size_t i = count_below(publication->mapped.of, publication->mapped.nr, end, mapping->end);
 
@@ -443,8 +444,8 @@ static uint64_t number_of(const struct publication *publication, const struct eh
 bool publisher_want_region(struct publisher *p, pid_t pid, loc_t loc, uint64_t pc)
 {
 	struct publication *publication = find(p, pid);
-	struct eh_process *list = slabs_at(tables_slabs(p->tables), loc),
-			  *current = list_of(p, pid);
+	struct published_process *list = slabs_at(tables_slabs(p->tables), loc),
+				 *current = list_of(p, pid);
 	uint64_t number = 0;
 	bool given_up, found;
 	size_t i;

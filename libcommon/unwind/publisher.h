@@ -36,9 +36,9 @@ struct publisher_target {
 /* what is published of one process; only the publisher writes it */
 struct publication {
 	pid_t pid;
-	struct mapping_list list; /* {}: the process is not published */
-	struct eh_image image;    /* the list belongs to it */
-	uint64_t version;         /* struct process.version of the mappings in the list */
+	struct mapping_list list;   /* {}: the process is not published */
+	struct process_image image; /* the list belongs to it */
+	uint64_t version;           /* struct process.version of the mappings in the list */
 	/* the kernel has the handle; without it, all samples of the process come raw */
 	bool live;
 	/*
@@ -92,7 +92,7 @@ int publisher_find_modules(struct publisher *publisher, const struct process *pr
  * (process_charge()).
  */
 void publisher_publish(struct publisher *publisher, struct processes *processes,
-		       struct process *process, const struct eh_image *image);
+		       struct process *process, const struct process_image *image);
 /*
  * Publishes those published processes again whose mappings have changed since, or for whose handles
  * the kernel's map had no room.
@@ -112,7 +112,7 @@ const struct publication *publisher_find(const struct publisher *publisher, pid_
 int publisher_share_list(struct publisher *publisher, pid_t pid, struct mapping_list *share);
 /* Is the current version of the process's mappings published for this image, and live? */
 bool publisher_is_current(const struct publisher *publisher, const struct process *process,
-			  const struct eh_image *image);
+			  const struct process_image *image);
 
 /*
  * These four note what is learnt later about a process. The first two do nothing if it is not

@@ -112,13 +112,14 @@ static void keep_text(struct text_cache *cache, uint32_t module_id, uint64_t off
 struct sample_memory {
 	struct host_memory of_sample;
 	pid_t pid;
-	const struct eh_process *list; /* NULL: no mapping is known */
+	const struct published_process *list; /* NULL: no mapping is known */
 	struct modules *modules;
 	struct text_cache *texts;
 };
 
 /* NULL: none */
-static const struct eh_mapping *mapping_at(const struct eh_process *list, uint64_t address)
+static const struct published_mapping *mapping_at(const struct published_process *list,
+						  uint64_t address)
 {
 	size_t nr = list ? count_up_to(list->mappings, list->nr_mappings, start, address) : 0;
 
@@ -150,7 +151,7 @@ static uint32_t read_text_of_file(const struct sample_memory *m, const struct mo
 static uint32_t read_text(void *arg, void *to, uint32_t bytes, uint64_t addr)
 {
 	const struct sample_memory *m = arg;
-	const struct eh_mapping *mapping = mapping_at(m->list, addr);
+	const struct published_mapping *mapping = mapping_at(m->list, addr);
 	const struct module *module = mapping ? modules_get(m->modules, mapping->module_id) : NULL;
 	struct foreign_text text = { .pid = m->pid, .address = addr };
 

@@ -47,7 +47,7 @@ static bool may_add(const struct regions *r, uint64_t bytes)
 
 /* NULL: no memory */
 static struct region *add(struct regions *r, struct tables *tables,
-			  const struct eh_mapping *mapping, uint64_t number)
+			  const struct published_mapping *mapping, uint64_t number)
 {
 	loc_t empty =
 		array_reserve(&r->of, &r->room, r->nr + 1) ? 0 : tables_add_region(tables, NULL);
@@ -80,7 +80,7 @@ void regions_free(struct regions *r, struct tables *tables)
 }
 
 /* A walk that is reading the mapping finds one module or the other. */
-static void set_module(struct eh_mapping *mapping, struct tables *tables, loc_t module)
+static void set_module(struct published_mapping *mapping, struct tables *tables, loc_t module)
 {
 	loc_t old = mapping->module;
 
@@ -164,8 +164,8 @@ static int read_region(struct region *region, struct tables *tables, pid_t pid)
 	return 0;
 }
 
-bool regions_want(struct regions *r, struct tables *tables, pid_t pid, struct eh_mapping *mapping,
-		  uint64_t number, bool *given_up)
+bool regions_want(struct regions *r, struct tables *tables, pid_t pid,
+		  struct published_mapping *mapping, uint64_t number, bool *given_up)
 {
 	struct region *region = find(r, number, mapping->start, mapping->end);
 	loc_t before = mapping->module;

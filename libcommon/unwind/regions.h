@@ -25,8 +25,8 @@ struct regions {
 };
 
 /*
- * The place of the region's struct eh_module, which a new list uses from now on; 0: the region is
- * not read. mapping: anonymous
+ * The place of the region's struct published_module, which a new list uses from now on; 0: the
+ * region is not read. mapping: anonymous
  */
 loc_t regions_use(const struct regions *regions, struct tables *tables,
 		  const struct proc_mapping *mapping);
@@ -40,7 +40,7 @@ void regions_free(struct regions *regions, struct tables *tables);
  * often that it is not read any more
  */
 bool regions_want(struct regions *regions, struct tables *tables, pid_t pid,
-		  struct eh_mapping *mapping, uint64_t number, bool *given_up);
+		  struct published_mapping *mapping, uint64_t number, bool *given_up);
 /* Stacks that end in regions whose pauses are over ask for them from now on. */
 void regions_resume(struct regions *regions, struct tables *tables);
 

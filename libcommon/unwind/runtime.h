@@ -71,14 +71,14 @@ struct runtime {
 	 * `text`. Says in *says what the kernel has to know of the process. Called for each new
 	 * list, and once its file is compiled; walks may already read *says
 	 */
-	void (*describe)(const struct runtime_process *process, struct eh_runtimes *says,
+	void (*describe)(const struct runtime_process *process, struct published_runtimes *says,
 			 uint64_t text);
 
 	/* ---- of a runtime that generates code; NULL: it does not ---- */
 
 	/*
-	 * the struct eh_module of the process's anonymous memory: .pending asks for rows of code
-	 * that has none. Offsets are by anonymous_offset() (mapping_list.h)
+	 * the struct published_module of the process's anonymous memory: .pending asks for rows of
+	 * code that has none. Offsets are by anonymous_offset() (mapping_list.h)
 	 */
 	loc_t (*code_module)(const void *own);
 	/*

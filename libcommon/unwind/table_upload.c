@@ -31,8 +31,9 @@ void extents_release(struct slabs *slabs, struct extents *extents, size_t kept)
 }
 
 /* Writes the rows of pages [first, end) into one extent; in pages[], .rows becomes a loc. */
-static int upload_rows(struct slabs *slabs, const struct unwind_table *table, struct eh_page *pages,
-		       uint32_t first, uint32_t end, struct extents *extents)
+static int upload_rows(struct slabs *slabs, const struct unwind_table *table,
+		       struct table_page *pages, uint32_t first, uint32_t end,
+		       struct extents *extents)
 {
 	uint64_t from = table->pages[first].rows;
 	uint64_t bytes =
@@ -50,11 +51,11 @@ static int upload_rows(struct slabs *slabs, const struct unwind_table *table, st
 	return 0;
 }
 
-int table_write(struct slabs *slabs, const struct unwind_table *table, struct eh_table *written,
-		struct extents *extents)
+int table_write(struct slabs *slabs, const struct unwind_table *table,
+		struct published_table *written, struct extents *extents)
 {
 	size_t before = extents->nr;
-	struct eh_table header = {
+	struct published_table header = {
 		.first_page = table->first_page,
 		.nr_pages = table->nr_pages,
 		.rules = extents_take(slabs, table->nr_rules * sizeof(*table->rules), extents),
@@ -81,9 +82,9 @@ int table_write(struct slabs *slabs, const struct unwind_table *table, struct eh
 	return 0;
 }
 
-struct eh_module table_header(uint32_t module_id, const struct unwind_table *table)
+struct published_module table_header(uint32_t module_id, const struct unwind_table *table)
 {
-	return (struct eh_module){
+	return (struct published_module){
 		.id = module_id,
 		.pending = table->has_other_code ? PENDING_CODE : 0,
 		.entry_start = table->entry_start,
@@ -94,7 +95,7 @@ struct eh_module table_header(uint32_t module_id, const struct unwind_table *tab
 int table_upload(struct slabs *slabs, uint32_t module_id, const struct unwind_table *table,
 		 loc_t *loc)
 {
-	struct eh_module module = table_header(module_id, table);
+	struct published_module module = table_header(module_id, table);
 	struct extents extents = {};
 	loc_t at = extents_take(slabs, sizeof(module), &extents);
 	int error = at ? 0 : -errno;

@@ -31,14 +31,14 @@ loc_t extents_take(struct slabs *slabs, size_t size, struct extents *extents);
 void extents_release(struct slabs *slabs, struct extents *extents, size_t kept);
 
 /* Writes rules, pages and rows. 0 with *written filled, or -errno with *extents unchanged */
-int table_write(struct slabs *slabs, const struct unwind_table *table, struct eh_table *written,
-		struct extents *extents);
+int table_write(struct slabs *slabs, const struct unwind_table *table,
+		struct published_table *written, struct extents *extents);
 
-/* the struct eh_module of a module whose table this is, before any table of it is written */
-struct eh_module table_header(uint32_t module_id, const struct unwind_table *table);
+/* the struct published_module of a module whose table this is, before any table of it is written */
+struct published_module table_header(uint32_t module_id, const struct unwind_table *table);
 
 /*
- * Uploads one table by itself; *loc is its struct eh_module, with this ID. 0, or -errno with
+ * Uploads one table by itself; *loc is its struct published_module, with this ID. 0, or -errno with
  * nothing allocated
  */
 int table_upload(struct slabs *slabs, uint32_t module_id, const struct unwind_table *table,

@@ -25,7 +25,7 @@
 struct module_table {
 	bool tried, code_asked, much;
 	uint8_t nr_timeouts;
-	loc_t loc; /* of its struct eh_module; 0: there is none */
+	loc_t loc; /* of its struct published_module; 0: there is none */
 	struct extents extents;
 	uint64_t rows, bytes;
 	uint32_t nr_users; /* mappings in lists */
@@ -36,7 +36,7 @@ struct module_table {
 };
 
 struct region_table {
-	loc_t loc; /* of its struct eh_module */
+	loc_t loc; /* of its struct published_module */
 	struct extents extents;
 	uint32_t nr_users;
 	UT_hash_handle hh;
@@ -107,7 +107,7 @@ struct modules *tables_modules(const struct tables *tables)
 	return tables->modules;
 }
 
-static struct eh_module *header_of(const struct tables *tables, uint32_t module_id)
+static struct published_module *header_of(const struct tables *tables, uint32_t module_id)
 {
 	return slabs_at(tables->slabs, table_of(tables, module_id)->loc);
 }
@@ -243,14 +243,14 @@ bool tables_make_room(struct tables *tables)
 /* ---- what was made ---- */
 
 /* To be called last: a walk that sees no flag must see the table that was written before. */
-static void set_pending(struct eh_module *header, uint32_t pending)
+static void set_pending(struct published_module *header, uint32_t pending)
 {
 	__atomic_store_n(&header->pending, pending, __ATOMIC_RELEASE);
 }
 
 /* table_write(); where there is no room, what nobody uses goes */
 static int write_for(struct tables *tables, struct module_table *of,
-		     const struct unwind_table *table, struct eh_table *written)
+		     const struct unwind_table *table, struct published_table *written)
 {
 	int error = table_write(tables->slabs, table, written, &of->extents);
 
@@ -264,15 +264,15 @@ static int write_for(struct tables *tables, struct module_table *of,
 /* Writes the module's table; frees it. Without one, walks end there for want of a table. */
 static void write_cfi(struct tables *tables, struct module *module, struct compiled *compiled)
 {
-	struct eh_module *header = header_of(tables, module->id),
-			 made = table_header(module->id, &compiled->table);
+	struct published_module *header = header_of(tables, module->id),
+				made = table_header(module->id, &compiled->table);
 
 	module_compiled(module, compiled);
 	if (!module->error && compiled->table.nr_pages)
 		module->error = write_for(tables, table_of(tables, module->id), &compiled->table,
 					  &made.tables[TABLE_CFI]);
 	if (module->error || (!compiled->table.nr_pages && !made.pending))
-		made = (struct eh_module){};
+		made = (struct published_module){};
 	unwind_table_free(&compiled->table);
 	header->id = made.id;
 	header->entry_start = made.entry_start;
@@ -285,7 +285,7 @@ static void write_cfi(struct tables *tables, struct module *module, struct compi
 /* Walks see from now on that there is this table, or that it could not be made. Frees it. */
 static void write_code(struct tables *tables, struct module *module, struct compiled *compiled)
 {
-	struct eh_module *header = header_of(tables, module->id);
+	struct published_module *header = header_of(tables, module->id);
 	int error = compiled->error;
 
 	if (!error && compiled->table.nr_pages)
@@ -314,7 +314,7 @@ static bool leave_to_worker(struct tables *tables, const struct module *module, 
 static int make_header(struct tables *tables, uint32_t module_id)
 {
 	struct module_table *of = table_of(tables, module_id);
-	struct eh_module header = { .id = module_id, .pending = PENDING_CFI };
+	struct published_module header = { .id = module_id, .pending = PENDING_CFI };
 
 	of->loc = extents_take(tables->slabs, sizeof(header), &of->extents);
 	if (!of->loc)
@@ -351,7 +351,7 @@ int tables_make(struct tables *tables, uint32_t module_id)
 
 bool tables_awaited(const struct tables *tables, uint32_t module_id)
 {
-	const struct eh_module *header = header_of(tables, module_id);
+	const struct published_module *header = header_of(tables, module_id);
 
 	return header->pending & PENDING_CFI ||
 	       (header->pending & PENDING_CODE && table_of(tables, module_id)->code_asked);
@@ -388,7 +388,7 @@ static struct region_table *region_at(const struct tables *tables, loc_t loc)
 static int write_region(struct tables *tables, struct region_table *region,
 			const struct unwind_table *table)
 {
-	struct eh_module header = {};
+	struct published_module header = {};
 	int error = 0;
 
 	region->loc = extents_take(tables->slabs, sizeof(header), &region->extents);
@@ -449,10 +449,10 @@ void tables_set_region(struct tables *tables, loc_t loc, uint32_t pending)
 loc_t tables_unread_region(struct tables *tables)
 {
 	if (!tables->unread_region) {
-		tables->unread_region = slabs_alloc(tables->slabs, sizeof(struct eh_module));
+		tables->unread_region = slabs_alloc(tables->slabs, sizeof(struct published_module));
 		if (tables->unread_region) {
-			*(struct eh_module *)slabs_at(tables->slabs, tables->unread_region) =
-				(struct eh_module){};
+			*(struct published_module *)slabs_at(tables->slabs, tables->unread_region) =
+				(struct published_module){};
 			tables_set_region(tables, tables->unread_region, PENDING_REGION);
 		}
 	}
@@ -533,7 +533,8 @@ int tables_make_all(struct tables *tables, int max_ms)
 void tables_give_up(struct tables *tables)
 {
 	for (uint32_t id = 1; id <= modules_count(tables->modules); id++) {
-		struct eh_module *header = tables_loc(tables, id) ? header_of(tables, id) : NULL;
+		struct published_module *header =
+			tables_loc(tables, id) ? header_of(tables, id) : NULL;
 
 		if (!header || !tables_awaited(tables, id))
 			continue;

@@ -3,9 +3,9 @@
  * The unwind tables of modules, in slabs, where the kernel reads them (tables_abi.h).
  *
  * Workers compile files (foreign.h). The caller's thread asks the workers, and writes their results
- * into the slabs. A module has a struct eh_module from the beginning, so that mapping lists can
- * refer to it; its tables are added when they are made. Until then, samples whose walks need these
- * tables arrive raw, and wait. Without workers, as in tests, tables are made at once.
+ * into the slabs. A module has a struct published_module from the beginning, so that mapping lists
+ * can refer to it; its tables are added when they are made. Until then, samples whose walks need
+ * these tables arrive raw, and wait. Without workers, as in tests, tables are made at once.
  */
 #ifndef EHPERF_UNWIND_TABLES_H
 #define EHPERF_UNWIND_TABLES_H
@@ -47,9 +47,9 @@ void tables_on_made(struct tables *tables, void (*made)(void *arg, pid_t tid, ui
 		    void *arg);
 
 /*
- * A mapping in a list refers to the module's struct eh_module, or does not any more. Tables to
- * which no list refers are freed when they take much memory, the oldest first, and are made again
- * when they are needed.
+ * A mapping in a list refers to the module's struct published_module, or does not any more. Tables
+ * to which no list refers are freed when they take much memory, the oldest first, and are made
+ * again when they are needed.
  */
 void tables_use(struct tables *tables, uint32_t module_id);
 void tables_unuse(struct tables *tables, uint32_t module_id);
@@ -73,7 +73,7 @@ int tables_fd(const struct tables *tables);
  * Writes the tables that were made; waits at most this long for the first one. Returns their number
  */
 unsigned tables_take(struct tables *tables, int max_ms);
-/* Notes the modules that have a struct eh_module: used[ID] */
+/* Notes the modules that have a struct published_module: used[ID] */
 void tables_note_modules(const struct tables *tables, bool *used);
 /* Frees the tables of modules that are forgotten. */
 void tables_forget(struct tables *tables);
@@ -82,18 +82,18 @@ void tables_give_up(struct tables *tables);
 
 /*
  * Adds the table of a region (regions.h); NULL: an empty one. Returns the place of its struct
- * eh_module, or 0: there is no room. It is freed when nobody uses it; who adds it, uses it. Other
- * places are ignored.
+ * published_module, or 0: there is no room. It is freed when nobody uses it; who adds it, uses it.
+ * Other places are ignored.
  */
 loc_t tables_add_region(struct tables *tables, const struct unwind_table *table);
 void tables_use_region(struct tables *tables, loc_t region);
 void tables_unuse_region(struct tables *tables, loc_t region);
 /* PENDING_REGION: walks that end in the region ask for it to be read; REGION_CHANGES */
 void tables_set_region(struct tables *tables, loc_t region, uint32_t pending);
-/* the place of the struct eh_module of regions that were not read; 0: there is no room */
+/* the place of the struct published_module of regions that were not read; 0: there is no room */
 loc_t tables_unread_region(struct tables *tables);
 
-/* the place of the module's struct eh_module; 0: it has none */
+/* the place of the module's struct published_module; 0: it has none */
 loc_t tables_loc(const struct tables *tables, uint32_t module_id);
 struct tables_counts tables_counts(const struct tables *tables);
 

@@ -11,7 +11,7 @@ SEC("perf_event")
 int by_eh_frame(struct bpf_perf_event_data *ctx)
 {
 	__u32 zero = 0;
-	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
+	struct user_walk *u = bpf_map_lookup_elem(&unwinds, &zero);
 
 	if (!u)
 		return 0;
@@ -25,7 +25,7 @@ SEC("perf_event")
 int by_frame_pointers(struct bpf_perf_event_data *ctx)
 {
 	__u32 zero = 0;
-	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
+	struct user_walk *u = bpf_map_lookup_elem(&unwinds, &zero);
 	long bytes = u ? bpf_get_stack(ctx, u->frames, sizeof(u->frames), BPF_F_USER_STACK) : 0;
 
 	if (bytes > 0)

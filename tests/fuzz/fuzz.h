@@ -35,7 +35,7 @@ static inline void check_table(const struct unwind_table *table)
 	uint64_t next = 0;
 
 	for (uint32_t p = 0; p < table->nr_pages; p++) {
-		const struct eh_page *page = &table->pages[p];
+		const struct table_page *page = &table->pages[p];
 		int last = -1;
 
 		must(page->rows == next && page->nr_rows, "pages follow each other");

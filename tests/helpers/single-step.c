@@ -129,7 +129,7 @@ static struct mapping_list list;
 static struct runtime_process generator; /* .runtime NULL: none generates code */
 static struct regions regions;
 
-static void find_generator(const struct runtime *runtime, struct eh_runtimes *says)
+static void find_generator(const struct runtime *runtime, struct published_runtimes *says)
 {
 	for (size_t i = 0; i < maps.nr && !generator.runtime; i++) {
 		const struct module *module =
@@ -174,7 +174,7 @@ static void read_maps(void)
 		exit(2);
 }
 
-static uint64_t number_of(const struct eh_mapping *mapping)
+static uint64_t number_of(const struct published_mapping *mapping)
 {
 	for (size_t i = 0; i < maps.nr; i++)
 		if (maps.mappings[i].start == mapping->start)
@@ -184,8 +184,8 @@ static uint64_t number_of(const struct eh_mapping *mapping)
 
 static bool want_region(uint64_t pc)
 {
-	struct eh_process *written = slabs_at(tables_slabs(tables), list.loc);
-	struct eh_mapping *mapping = written->mappings;
+	struct published_process *written = slabs_at(tables_slabs(tables), list.loc);
+	struct published_mapping *mapping = written->mappings;
 	bool given_up;
 
 	regions_resume(&regions, tables);

@@ -21,12 +21,12 @@
 #define G_STACK     (STACK + 0x140)
 #define G_STACK_END (STACK + 0x1f8)
 
-static struct eh_unwind unwind;
+static struct user_walk unwind;
 
 /* a walk on g0's stack, in r14 the g that runs */
-static struct eh_unwind *walk(uint64_t r14, int which)
+static struct user_walk *walk(uint64_t r14, int which)
 {
-	unwind = (struct eh_unwind){};
+	unwind = (struct user_walk){};
 	unwind.frame.known = KNOWN_ALL;
 	unwind.frame.by_call = true;
 	unwind.frame.reg[EH_RSP] = G0_STACK;
@@ -45,12 +45,12 @@ static struct eh_unwind *walk(uint64_t r14, int which)
 	return &unwind;
 }
 
-static bool ends(struct eh_unwind *u, enum end_reason why)
+static bool ends(struct user_walk *u, enum end_reason why)
 {
 	return leave_for_other_stack(u) && u->end == (int)why;
 }
 
-static bool arrives(struct eh_unwind *u, uint64_t cfa, uint64_t g)
+static bool arrives(struct user_walk *u, uint64_t cfa, uint64_t g)
 {
 	return !leave_for_other_stack(u) && u->frame.ip == WORD(cfa - 8) &&
 	       u->frame.reg[EH_RSP] == cfa && u->frame.reg[EH_R14] == g &&
@@ -58,9 +58,9 @@ static bool arrives(struct eh_unwind *u, uint64_t cfa, uint64_t g)
 }
 
 /* systemstack: g0 runs for g, whose sp is in g.sched */
-static struct eh_unwind *systemstack(void)
+static struct user_walk *systemstack(void)
 {
-	struct eh_unwind *u = walk(G0, GO_SYSTEMSTACK);
+	struct user_walk *u = walk(G0, GO_SYSTEMSTACK);
 
 	WORD(G + 0x38) = G_STACK + 0x20;
 	WORD(G_STACK + 0x28) = CODE + 1;
@@ -68,9 +68,9 @@ static struct eh_unwind *systemstack(void)
 }
 
 /* cgocallback: g runs for g0, whose sched.sp names the place where the sched.sp before was kept */
-static struct eh_unwind *cgocallback(void)
+static struct user_walk *cgocallback(void)
 {
-	struct eh_unwind *u = walk(G, GO_CGOCALLBACK);
+	struct user_walk *u = walk(G, GO_CGOCALLBACK);
 
 	WORD(G0 + 0x38) = G0_STACK + 0x20;
 	WORD(G0_STACK + 0x20) = G0_STACK + 0x70;
@@ -79,9 +79,9 @@ static struct eh_unwind *cgocallback(void)
 }
 
 /* asmcgocall: on g0's stack lie g and how deep its stack was */
-static struct eh_unwind *asmcgocall(void)
+static struct user_walk *asmcgocall(void)
 {
-	struct eh_unwind *u = walk(0, GO_ASMCGOCALL);
+	struct user_walk *u = walk(0, GO_ASMCGOCALL);
 
 	WORD(G0_STACK + SLOT) = G;
 	WORD(G0_STACK + SLOT - 8) = G_STACK_END - (G_STACK + 0x40);
@@ -91,7 +91,7 @@ static struct eh_unwind *asmcgocall(void)
 
 int main(void)
 {
-	struct eh_unwind *u;
+	struct user_walk *u;
 
 	check(arrives(systemstack(), G_STACK + 0x30, G));
 	u = systemstack();

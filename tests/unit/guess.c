@@ -10,22 +10,22 @@
 #include "made_memory.h"
 #include "unwind_walk.bpf.h"
 
-static struct eh_unwind unwind;
+static struct user_walk unwind;
 
 /*
  * the leaf at CODE + pc with rsp = STACK, on code of a file or of none, and nothing known about it
  */
-static struct eh_unwind *leaf(uint32_t pc, uint16_t module_id)
+static struct user_walk *leaf(uint32_t pc, uint16_t module_id)
 {
-	unwind = (struct eh_unwind){ .end_if_wrong = END_NO_ROW };
+	unwind = (struct user_walk){ .end_if_wrong = END_NO_ROW };
 	unwind.frame.known = KNOWN_ALL;
 	unwind.frame.ip = unwind.last_ip = CODE + pc;
 	unwind.frame.reg[0] = 1;
 	unwind.frame.reg[EH_RSP] = STACK;
 	unwind.stack.nr_frames = 1;
-	unwind.mapping = (struct eh_mapping){ .start = CODE,
-					      .end = CODE + sizeof(code),
-					      .module_id = module_id };
+	unwind.mapping = (struct published_mapping){ .start = CODE,
+						     .end = CODE + sizeof(code),
+						     .module_id = module_id };
 	return &unwind;
 }
 
@@ -72,7 +72,7 @@ static void put_code(const char *callee, size_t nr)
 
 static void by_return_address(void)
 {
-	struct eh_unwind *u;
+	struct user_walk *u;
 
 	put_code("\xc3", 1);
 	stack[0] = CODE + 64;
@@ -119,7 +119,7 @@ static void around_frames(void)
 		{ "\x5d\xff\xd0", 3, -1, "a call" },
 		{ "\xcc\x48\x85\xff", 4, 0, "behind padding, aligned" },
 	};
-	struct eh_unwind *u;
+	struct user_walk *u;
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		int words = places[i].words;
@@ -143,9 +143,9 @@ static void around_frames(void)
 }
 
 /* STACK + 16 holds a saved rbp and a return address */
-static struct eh_unwind *frame_pointer(uint64_t rbp)
+static struct user_walk *frame_pointer(uint64_t rbp)
 {
-	struct eh_unwind *u = leaf(128, 0);
+	struct user_walk *u = leaf(128, 0);
 
 	put_code("\x90", 1);
 	stack[2] = STACK + 128;
@@ -157,7 +157,7 @@ static struct eh_unwind *frame_pointer(uint64_t rbp)
 
 static void by_frame_pointer(void)
 {
-	struct eh_unwind *u = frame_pointer(STACK + 16);
+	struct user_walk *u = frame_pointer(STACK + 16);
 
 	check(!leave_by_guess(u) && u->frame.ip == CODE + 64 && u->frame.reg[EH_RSP] == STACK + 32);
 	check(u->frame.reg[EH_RBP] == STACK + 128 && u->by_fp && u->guessed);
@@ -197,7 +197,7 @@ static void by_frame_pointer(void)
 
 static void new_thread(void)
 {
-	struct eh_unwind *u;
+	struct user_walk *u;
 
 	put_code("\x0f\x05\x90", 3); /* syscall */
 	u = leaf(130, 1);

@@ -29,43 +29,43 @@ static inline uint32_t copy_bytes(void *to, uint32_t bytes, uint64_t addr, const
 	return bytes;
 }
 
-static __always_inline void *slab_of(struct eh_unwind *u, loc_t loc)
+static __always_inline void *slab_of(struct user_walk *u, loc_t loc)
 {
 	(void)u;
 	return LOC_SLAB(loc) ? NULL : slab;
 }
 
-static __always_inline __u32 read_stack(struct eh_unwind *u, void *to, __u32 bytes, __u64 addr)
+static __always_inline __u32 read_stack(struct user_walk *u, void *to, __u32 bytes, __u64 addr)
 {
 	(void)u;
 	return copy_bytes(to, bytes, addr, stack, STACK, sizeof(stack));
 }
 
-static __always_inline __u32 read_text(struct eh_unwind *u, void *to, __u32 bytes, __u64 addr)
+static __always_inline __u32 read_text(struct user_walk *u, void *to, __u32 bytes, __u64 addr)
 {
 	(void)u;
 	return copy_bytes(to, bytes, addr, code, CODE, sizeof(code));
 }
 
-static __always_inline bool is_word(struct eh_unwind *u, __u64 addr, __u32 word)
+static __always_inline bool is_word(struct user_walk *u, __u64 addr, __u32 word)
 {
 	(void)u, (void)addr, (void)word;
 	return true;
 }
 
-static __always_inline __u64 *deep_frames(struct eh_unwind *u)
+static __always_inline __u64 *deep_frames(struct user_walk *u)
 {
 	(void)u;
 	return NULL;
 }
 
-static __always_inline bool records_functions(struct eh_unwind *u)
+static __always_inline bool records_functions(struct user_walk *u)
 {
 	(void)u;
 	return false;
 }
 
-static __always_inline bool read_hijacked(struct eh_unwind *u, struct hijacked_return *r)
+static __always_inline bool read_hijacked(struct user_walk *u, struct hijacked_return *r)
 {
 	(void)u, (void)r;
 	return false;

@@ -152,7 +152,7 @@ static void test_fork_and_exec(void)
 static void test_readings(void)
 {
 	struct process *process = processes_get(&all, getpid());
-	const struct eh_image image = {};
+	const struct process_image image = {};
 	uint64_t version;
 
 	check(process && read_self(&all, process_asked(&all, process, 0), &image) == process &&
@@ -193,15 +193,16 @@ static void test_later(void)
 							       .end = 0x3000,
 							       .inode = 1,
 							       .path = "/a" }));
-	check(!processes_read(&all, old, 0, &(struct proc_maps){}, &(struct eh_image){}),
+	check(!processes_read(&all, old, 0, &(struct proc_maps){}, &(struct process_image){}),
 	      "not that one");
-	check(processes_read(&all, tag, 0, &maps, &(struct eh_image){ .tgid = 5 }) == process &&
+	check(processes_read(&all, tag, 0, &maps, &(struct process_image){ .tgid = 5 }) ==
+		      process &&
 	      process->complete);
 	is(5, "2000-3000@1000 8000-9000@1000");
 	check(!process->asked && process->changes == 3 && process->image.tgid == 5);
 	tag = process_asked(&all, process, 3);
 	happens(PROCESS_EXECED, 5, 0, process->asked_ns + 1, 0, 0, 0);
-	check(!processes_read(&all, tag, 0, &(struct proc_maps){}, &(struct eh_image){}),
+	check(!processes_read(&all, tag, 0, &(struct proc_maps){}, &(struct process_image){}),
 	      "of another program");
 	check(process->complete && !process->maps.nr);
 }

@@ -56,9 +56,9 @@ static int plain_slab(void *arg, uint32_t number, uint8_t **bytes)
 }
 
 /* what a walk by this handle would find: NULL, if it were to say that the list is stale */
-static const struct eh_process *list_of(uint64_t handle)
+static const struct published_process *list_of(uint64_t handle)
 {
-	const struct eh_process *list = handle ? slabs_at(slabs, HANDLE_LOC(handle)) : NULL;
+	const struct published_process *list = handle ? slabs_at(slabs, HANDLE_LOC(handle)) : NULL;
 
 	return list && list->generation == HANDLE_GENERATION(handle) ? list : NULL;
 }
@@ -87,12 +87,12 @@ static void happens(enum process_event_kind kind, pid_t pid, uint64_t start, uin
 
 static void publish(pid_t pid)
 {
-	struct eh_image image = { .tgid = pid, .exec_id = 1, .start_ns = 2 };
+	struct process_image image = { .tgid = pid, .exec_id = 1, .start_ns = 2 };
 
 	publisher_publish(publisher, &processes, processes_find(&processes, pid), &image);
 }
 
-static uint32_t module_at(const struct eh_process *list, uint64_t address)
+static uint32_t module_at(const struct published_process *list, uint64_t address)
 {
 	for (uint32_t i = 0; list && i < list->nr_mappings; i++)
 		if (address >= list->mappings[i].start && address < list->mappings[i].end)
@@ -102,7 +102,7 @@ static uint32_t module_at(const struct eh_process *list, uint64_t address)
 
 static void test_list(void)
 {
-	const struct eh_process *list;
+	const struct published_process *list;
 	const struct module *module;
 	uint64_t here = (uintptr_t)test_list;
 
@@ -116,8 +116,8 @@ static void test_list(void)
 	check(module && strstr(module->path, "publisher"), "this function's module is '%s'",
 	      module ? module->path : "");
 	check(module && tables_loc(tables, module->id) && !module->error, "and has a table");
-	check(publisher_is_current(publisher, self(), &(struct eh_image){ getpid(), 1, 2 }));
-	check(!publisher_is_current(publisher, self(), &(struct eh_image){ getpid(), 2, 2 }),
+	check(publisher_is_current(publisher, self(), &(struct process_image){ getpid(), 1, 2 }));
+	check(!publisher_is_current(publisher, self(), &(struct process_image){ getpid(), 2, 2 }),
 	      "another image");
 }
 
@@ -147,7 +147,7 @@ static void test_change(void)
 static void test_modules_are_kept(void)
 {
 	char path[] = "/tmp/ehperf-publisher-XXXXXX";
-	const struct eh_process *list;
+	const struct published_process *list;
 	struct stat st;
 	uint32_t id;
 	int fd = mkstemp(path);
@@ -249,7 +249,7 @@ int main(void)
 	processes = (struct processes){ .all = true, .observer = publisher_observer(publisher) };
 	check(read_self(&processes,
 			process_asked(&processes, processes_get(&processes, getpid()), 0),
-			&(struct eh_image){}));
+			&(struct process_image){}));
 	test_list();
 	test_change();
 	test_modules_are_kept();

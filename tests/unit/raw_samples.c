@@ -30,7 +30,7 @@ static struct host_stack stack;
 
 /* ---- the kernel ---- */
 
-static struct eh_image now; /* the process's image */
+static struct process_image now; /* the process's image */
 /* 0, or when an event happened that is in the buffers when the reading arrives */
 static uint64_t happens_ns;
 static unsigned nr_readings;
@@ -285,7 +285,7 @@ static void test_in_exec(void)
 {
 	struct raw_record *raw;
 
-	now = (struct eh_image){ .tgid = getpid(), .exec_id = 100 };
+	now = (struct process_image){ .tgid = getpid(), .exec_id = 100 };
 	raw = sample_self();
 	raw->syscall = SYS_execve;
 	raw->ip = 0x10;
@@ -388,7 +388,7 @@ int main(void)
 					   .set_handle = set_handle,
 					   .remove_handle = remove_handle };
 
-	now = (struct eh_image){ .tgid = getpid(), .exec_id = 1 };
+	now = (struct process_image){ .tgid = getpid(), .exec_id = 1 };
 	modules = modules_new();
 	check(modules && !slabs_new(&slabs, (struct slab_source){ .add = add_slab }) &&
 	      !tables_new(&tables, slabs, modules) && !publisher_new(&publisher, tables, target));

@@ -12,7 +12,7 @@
  * NULL: it came too late
  */
 static inline struct process *read_self(struct processes *processes, uint64_t tag,
-					const struct eh_image *image)
+					const struct process_image *image)
 {
 	struct proc_maps maps = {};
 	int error = proc_maps_read(&maps, getpid());

@@ -63,9 +63,9 @@ static void publish(void)
 	regions_forget(&regions, tables, &maps);
 }
 
-static struct eh_mapping *mapping_of(const uint8_t *address)
+static struct published_mapping *mapping_of(const uint8_t *address)
 {
-	struct eh_process *written = slabs_at(slabs, list.loc);
+	struct published_process *written = slabs_at(slabs, list.loc);
 
 	for (uint32_t i = 0; i < written->nr_mappings; i++)
 		if (written->mappings[i].start == (uintptr_t)address)
@@ -73,7 +73,7 @@ static struct eh_mapping *mapping_of(const uint8_t *address)
 	return NULL;
 }
 
-static const struct eh_module *module_of(const uint8_t *address)
+static const struct published_module *module_of(const uint8_t *address)
 {
 	return mapping_of(address)->module ? slabs_at(slabs, mapping_of(address)->module) : NULL;
 }
@@ -97,10 +97,10 @@ static bool want(void)
  */
 static int cfa_and_note_at(uint32_t offset, bool *holds)
 {
-	const struct eh_table *table = &module_of(code)->tables[TABLE_CFI];
-	const struct eh_page *page = slabs_at(slabs, table->pages);
+	const struct published_table *table = &module_of(code)->tables[TABLE_CFI];
+	const struct table_page *page = slabs_at(slabs, table->pages);
 	const struct eh_rule *rule;
-	struct eh_note note;
+	struct rule_note note;
 	uint32_t row = 0;
 
 	if (!table->nr_pages)

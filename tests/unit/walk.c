@@ -12,15 +12,15 @@
 #define AT 64 /* where the list lies in its slab */
 
 static uint64_t bytes[512];
-static struct eh_unwind unwind;
+static struct user_walk unwind;
 
 /* what is published of a process */
-static struct eh_process *publish(void)
+static struct published_process *publish(void)
 {
-	struct eh_process *process = (void *)((char *)bytes + AT);
+	struct published_process *process = (void *)((char *)bytes + AT);
 
 	slab = bytes;
-	*process = (struct eh_process){
+	*process = (struct published_process){
 		.image = { .tgid = 400, .exec_id = 7, .start_ns = 1000000 },
 		.generation = 5,
 		.nr_mappings = 3,
@@ -29,7 +29,7 @@ static struct eh_process *publish(void)
 	return process;
 }
 
-static int opened(struct eh_image image, uint32_t generation, uint32_t changes)
+static int opened(struct process_image image, uint32_t generation, uint32_t changes)
 {
 	walk_reset(&unwind, DEFAULT_DEPTH, WALK_STEPS(DEFAULT_DEPTH));
 	return walk_open(&unwind, HANDLE(AT, generation), &image, changes);
@@ -37,8 +37,8 @@ static int opened(struct eh_image image, uint32_t generation, uint32_t changes)
 
 static void test_open(void)
 {
-	const struct eh_image image = publish()->image;
-	struct eh_image other = image;
+	const struct process_image image = publish()->image;
+	struct process_image other = image;
 
 	check(opened(image, 5, 2) == END_COMPLETE && unwind.nr_mappings == 3, "the image itself");
 	other.start_ns += 10000000;
@@ -63,7 +63,7 @@ static void test_open(void)
 
 static void test_close(void)
 {
-	struct eh_process *process = publish();
+	struct published_process *process = publish();
 
 	check(opened(process->image, 5, 2) == END_COMPLETE);
 	unwind.stack.nr_frames = 4;

@@ -106,7 +106,7 @@ static __always_inline __u64 take_issuer(void *ctx, struct task_struct *task, co
 {
 	struct stack_stats *stats = own_stats();
 	__u32 zero = 0;
-	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
+	struct user_walk *u = bpf_map_lookup_elem(&unwinds, &zero);
 	struct stack_key *key = bpf_map_lookup_elem(&issuers, &zero);
 
 	if (!key || !u || !stats)

@@ -12,7 +12,7 @@ struct {
 	__type(value, struct eh_lookup);
 } lookups SEC(".maps");
 
-static long look_up(__u32 i, struct eh_unwind **ctx)
+static long look_up(__u32 i, struct user_walk **ctx)
 {
 	struct eh_lookup *lookup = bpf_map_lookup_elem(&lookups, &i);
 
@@ -27,8 +27,8 @@ SEC("syscall")
 int look_up_all(struct eh_lookup_args *args)
 {
 	__u32 zero = 0;
-	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
-	struct eh_module *module = u ? slab_at(u, args->module) : NULL;
+	struct user_walk *u = bpf_map_lookup_elem(&unwinds, &zero);
+	struct published_module *module = u ? slab_at(u, args->module) : NULL;
 
 	if (!u || !module)
 		return 1;

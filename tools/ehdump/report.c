@@ -325,7 +325,7 @@ void eh_print_table(FILE *out, const struct elf_file *file, const struct unwind_
 		fprintf(out, "\t%s", register_name(MACHINE, saved_reg(i)).text);
 	fputs("\tra\trule\n", out);
 	for (uint32_t p = 0; p < table->nr_pages; p++) {
-		const struct eh_page *page = &table->pages[p];
+		const struct table_page *page = &table->pages[p];
 
 		for (uint64_t nr = page->rows; nr < (uint64_t)page->rows + page->nr_rows; nr++) {
 			uint64_t offset = (uint64_t)(table->first_page + p) << PAGE_ROWS_SHIFT,

@@ -201,7 +201,7 @@ int sample_thread(struct bpf_perf_event_data *ctx)
 	struct stack_stats *stats = own_stats();
 	__u32 zero = 0;
 	struct stack_key *key = bpf_map_lookup_elem(&sampled, &zero);
-	struct eh_unwind *u = bpf_map_lookup_elem(&unwinds, &zero);
+	struct user_walk *u = bpf_map_lookup_elem(&unwinds, &zero);
 	struct life_sample sample;
 	struct thread *thread;
 	__u64 now_ns;

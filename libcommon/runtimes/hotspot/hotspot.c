@@ -23,7 +23,7 @@
 
 static int process_new(void **own, struct slabs *slabs, pid_t pid)
 {
-	struct eh_hotspot_module module = { .module.pending = PENDING_ROWS };
+	struct hotspot_module module = { .module.pending = PENDING_ROWS };
 	struct hotspot *h = calloc(1, sizeof(*h));
 
 	if (!h)
@@ -49,7 +49,7 @@ static int process_new(void **own, struct slabs *slabs, pid_t pid)
 static void process_free(void *own)
 {
 	struct hotspot *h = own;
-	struct eh_module *module = slabs_at(h->slabs, h->module);
+	struct published_module *module = slabs_at(h->slabs, h->module);
 
 	__atomic_store_n(&module->tables[TABLE_CFI].nr_pages, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&module->pending, 0, __ATOMIC_RELEASE);
@@ -75,11 +75,12 @@ static loc_t code_module(const void *own)
 }
 
 /* Without an image, this JVM cannot be read, and no walk asks for rows from now on. */
-static void describe(const struct runtime_process *process, struct eh_runtimes *says, uint64_t text)
+static void describe(const struct runtime_process *process, struct published_runtimes *says,
+		     uint64_t text)
 {
 	struct hotspot *h = process->own;
 	const struct hotspot_image *image = process->image;
-	struct eh_module *module = slabs_at(h->slabs, h->module);
+	struct published_module *module = slabs_at(h->slabs, h->module);
 
 	(void)says;
 	if (h->has_image)
@@ -192,7 +193,7 @@ static int ask(struct hotspot *h, struct foreign *foreign, const struct hotspot_
 /* where the kernel finds what a Method is, if this version of the JVM says so */
 static void write_layout(struct hotspot *h)
 {
-	struct eh_hotspot_module *module = slabs_at(h->slabs, h->module);
+	struct hotspot_module *module = slabs_at(h->slabs, h->module);
 	const struct hotspot_vm *vm = &h->question.vm;
 	static const enum hotspot_field needed[] = {
 		VM_METHOD_CONST, VM_CONST_POOL, VM_CONST_CODE_SIZE, VM_POOL_HOLDER, VM_KLASS_NAME,
@@ -203,7 +204,7 @@ static void write_layout(struct hotspot *h)
 			return;
 	if (vm->version < LAYOUT_SINCE)
 		return;
-	module->layout = (struct eh_hotspot){
+	module->layout = (struct hotspot_layout){
 		.method_const = vm->field[VM_METHOD_CONST].at,
 		.const_pool = vm->field[VM_CONST_POOL].at,
 		.const_code_size = vm->field[VM_CONST_CODE_SIZE].at,

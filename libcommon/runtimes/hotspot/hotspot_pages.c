@@ -13,9 +13,9 @@
 /* a walk may still be reading what was replaced: no walk takes a hundredth of that */
 #define KEPT_NS 1000000000ULL
 
-static struct eh_page *page_at(const struct hotspot *h, uint32_t nr)
+static struct table_page *page_at(const struct hotspot *h, uint32_t nr)
 {
-	return (struct eh_page *)slabs_at(h->slabs, h->pages) + nr;
+	return (struct table_page *)slabs_at(h->slabs, h->pages) + nr;
 }
 
 void hotspot_release_pages(struct hotspot *h)
@@ -25,7 +25,7 @@ void hotspot_release_pages(struct hotspot *h)
 	for (size_t i = 0; i < h->nr_old; i++)
 		slabs_release(h->slabs, h->old[i].loc, h->old[i].bytes);
 	if (h->pages)
-		slabs_release(h->slabs, h->pages, h->nr_pages * sizeof(struct eh_page));
+		slabs_release(h->slabs, h->pages, h->nr_pages * sizeof(struct table_page));
 }
 
 void hotspot_release_old(struct hotspot *h, uint64_t now)
@@ -66,9 +66,9 @@ static uint32_t rule_number(struct page_writer *w, const struct piece *piece,
 			    const struct eh_rule *rule)
 {
 	struct eh_rule noted = *rule;
-	struct eh_note note = { .at = piece->blob.word_at,
-				.word = piece->blob.word,
-				.tag = hotspot_tag_of(piece) };
+	struct rule_note note = { .at = piece->blob.word_at,
+				  .word = piece->blob.word,
+				  .tag = hotspot_tag_of(piece) };
 
 	noted.flags |= RULE_NOTED;
 	for (uint32_t i = w->first_rule; i < w->nr_rules; i += 2)
@@ -155,13 +155,13 @@ static void write_page(struct hotspot *h, uint32_t nr)
 	static struct page_writer w;
 	bool fits = fill_page(h, &w, h->start + (uint64_t)nr * PAGE_BYTES);
 	uint32_t bytes = RULES_BEHIND(0, w.nr_rows) + w.nr_rules * sizeof(*w.rules);
-	struct eh_page page = { .nr_rows = w.nr_rows }, *at = page_at(h, nr);
+	struct table_page page = { .nr_rows = w.nr_rows }, *at = page_at(h, nr);
 	uint64_t packed;
 
 	if (fits)
 		page.rows = write_rows(h, &w, bytes);
 	if (!page.rows)
-		page = (struct eh_page){};
+		page = (struct table_page){};
 	release_later(h, at->rows, h->extent_bytes[nr]);
 	h->extent_bytes[nr] = page.rows ? bytes : 0;
 	memcpy(&packed, &page, sizeof(packed));
@@ -179,8 +179,8 @@ void hotspot_write_pages(struct hotspot *h, uint64_t start, uint64_t end)
 int hotspot_make_pages(struct hotspot *h)
 {
 	uint64_t start = UINT64_MAX, end = 0, nr,
-		 max = (SLAB_BYTES - EXTENT_ALIGNMENT) / sizeof(struct eh_page);
-	struct eh_module *module = slabs_at(h->slabs, h->module);
+		 max = (SLAB_BYTES - EXTENT_ALIGNMENT) / sizeof(struct table_page);
+	struct published_module *module = slabs_at(h->slabs, h->module);
 
 	for (uint32_t i = 0; i < h->heaps.nr; i++) {
 		if (h->heaps.heap[i].start < start)
@@ -193,13 +193,13 @@ int hotspot_make_pages(struct hotspot *h)
 	if (nr > max)
 		nr = max;
 	h->extent_bytes = calloc(nr, sizeof(*h->extent_bytes));
-	h->pages = h->extent_bytes ? slabs_alloc(h->slabs, nr * sizeof(struct eh_page)) : 0;
+	h->pages = h->extent_bytes ? slabs_alloc(h->slabs, nr * sizeof(struct table_page)) : 0;
 	if (!h->pages)
 		return -ENOMEM;
-	memset(slabs_at(h->slabs, h->pages), 0, nr * sizeof(struct eh_page));
+	memset(slabs_at(h->slabs, h->pages), 0, nr * sizeof(struct table_page));
 	h->start = start;
 	h->nr_pages = nr;
-	module->tables[TABLE_CFI] = (struct eh_table){
+	module->tables[TABLE_CFI] = (struct published_table){
 		.first_page = anonymous_offset(start) >> PAGE_ROWS_SHIFT,
 		.pages = h->pages,
 	};

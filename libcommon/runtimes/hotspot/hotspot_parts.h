@@ -28,11 +28,11 @@ struct piece {
 };
 
 /* of the slabs */
-struct eh_hotspot_module {
-	struct eh_module module;
-	struct eh_hotspot layout;
+struct hotspot_module {
+	struct published_module module;
+	struct hotspot_layout layout;
 };
-_Static_assert(offsetof(struct eh_hotspot_module, layout) == sizeof(struct eh_module),
+_Static_assert(offsetof(struct hotspot_module, layout) == sizeof(struct published_module),
 	       "where the kernel looks");
 
 struct extent {

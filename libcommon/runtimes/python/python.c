@@ -14,7 +14,8 @@ _Static_assert(sizeof(struct python_image) <= RUNTIME_IMAGE_BYTES, "struct pytho
  * Where CPython keeps this process's frames. The address is written last: without it, the rest
  * means nothing.
  */
-static void describe(const struct runtime_process *process, struct eh_runtimes *says, uint64_t text)
+static void describe(const struct runtime_process *process, struct published_runtimes *says,
+		     uint64_t text)
 {
 	const struct python_image *image = process->image;
 

@@ -16,7 +16,7 @@
 #include "runtimes/python_abi.h"
 
 struct python_image {
-	struct eh_python layout; /* but for `interpreters` */
+	struct python_layout layout; /* but for `interpreters` */
 	struct python_objects objects;
 	/*
 	 * address of the pointer to the first interpreter, less where offset 0 of the file's

@@ -17,10 +17,11 @@
  * process leaves room for others, and the processes of a user leave half of what other users have
  * left; root's may have all of that.
  */
-#define MAX_FUNCTIONS            100000
-#define MAX_OF_PROCESS           (MAX_FUNCTIONS / 4)
-#define MAX_BYTES                (128 << 20) /* of names and tables of lines; for these, half of it */
-#define MAX_QUESTIONS            64          /* that are open; the others are asked later */
+#define MAX_FUNCTIONS  100000
+#define MAX_OF_PROCESS (MAX_FUNCTIONS / 4)
+/* of names and tables of lines; for these, half of it */
+#define MAX_BYTES                (128 << 20)
+#define MAX_QUESTIONS            64 /* that are open; the others are asked later */
 #define MAX_QUESTIONS_OF_PROCESS 4
 #define MAX_TRIES                3
 
