@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "process/thread_state.h"
 #include "report/counted.h"
 #include "report/idle.h"
+#include "report/stack_labels.h"
 #include "stacks_abi.h"
-#include "wallprof/wall_sums.h"
 
 const struct wall_format wall_formats[NR_WALL_FORMATS] = {
 	{ ".html", wall_html, .record_bytes = 16, .frame_bytes = 8 },
@@ -131,4 +133,136 @@ void wall_summary(FILE *out, const struct wall *w)
 	stack_summary_print_ends(out, &w->ends);
 	losses_print(out, program_invocation_short_name, w->losses, w->nr_losses,
 		     periods + samples);
+}
+
+/* ---- sums ---- */
+
+struct summing {
+	const struct wall *wall;
+	struct wall_sums *sums;
+	struct life_sums *life;
+};
+
+static int add_interval(void *arg, const struct life *life, const struct interval *i)
+{
+	struct summing *s = arg;
+	const struct stack_entry *key = wall_key(s->wall, i->key);
+	uint64_t ns = i->to_ns - i->from_ns;
+
+	(void)life;
+	s->life->ns[i->state] += ns;
+	if (i->state == WALL_BLOCKED)
+		s->life->blocked_ns[key ? STACK_STATE(key->key.flags) : THREAD_SLEEPING] += ns;
+	if (key && key->idle)
+		return 0;
+	s->sums->keys[i->key].nr_blocked += i->state == WALL_BLOCKED;
+	if (i->key) {
+		s->sums->keys[i->key].ns[i->state] += ns;
+		s->sums->keys[i->key].nr++;
+	}
+	if (i->waker) {
+		s->sums->keys[i->waker].waited_for_ns += i->state == WALL_BLOCKED ? ns : 0;
+		s->sums->keys[i->waker].nr_woken += i->state == WALL_BLOCKED;
+	}
+	return 0;
+}
+
+static int add_sample(void *arg, const struct life *life, uint64_t time_ns, uint32_t key)
+{
+	struct summing *s = arg;
+	uint64_t ns = s->life->ns[WALL_RUNNING] / life->nr_samples;
+
+	(void)time_ns;
+	s->sums->keys[key].ns[WALL_RUNNING] += ns;
+	s->sums->keys[key].nr++;
+	s->life->unsampled_ns -= ns;
+	return 0;
+}
+
+int wall_sums_make(struct wall_sums *sums, const struct wall *wall)
+{
+	struct summing s = { .wall = wall, .sums = sums };
+	const struct timeline_visitor intervals = { .interval = add_interval, .arg = &s };
+	const struct timeline_visitor samples = { .sample = add_sample, .arg = &s };
+	int error = 0;
+
+	sums->keys = calloc(wall->nr_keys + 1, sizeof(*sums->keys));
+	sums->lives = calloc(wall->nr_lives + 1, sizeof(*sums->lives));
+	if (!sums->keys || !sums->lives)
+		error = -ENOMEM;
+	for (size_t i = 0; i < wall->nr_lives && !error; i++) {
+		s.life = &sums->lives[i];
+		error = timeline_visit(&wall->lives[i], &intervals);
+		s.life->unsampled_ns = s.life->ns[WALL_RUNNING];
+		if (!error && wall->lives[i].nr_samples)
+			error = timeline_visit(&wall->lives[i], &samples);
+	}
+	if (error)
+		wall_sums_free(sums);
+	return error;
+}
+
+void wall_sums_free(struct wall_sums *sums)
+{
+	free(sums->keys);
+	free(sums->lives);
+	*sums = (struct wall_sums){};
+}
+
+/* ---- labels ---- */
+
+static int take(struct wall_stack *stack, const struct stack_labels *of)
+{
+	stack->numbers = malloc((of->nr + 1) * sizeof(*stack->numbers));
+	if (!stack->numbers)
+		return -ENOMEM;
+	memcpy(stack->numbers, of->numbers, of->nr * sizeof(*stack->numbers));
+	stack->nr = of->nr;
+	return 0;
+}
+
+/* what a stack's root is called: interrupts have no thread's name */
+static struct stack_entry named(const struct stack_entry *key)
+{
+	struct stack_entry entry = *key;
+
+	if (entry.key.flags & STACK_INTERRUPT)
+		strcpy(entry.key.comm, "[interrupt]");
+	return entry;
+}
+
+int wall_labels_make(struct wall_labels *l, const struct wall *w)
+{
+	struct stack_labels stacks = { .writer = &w->writer };
+	int error = 0;
+
+	*l = (struct wall_labels){ .nr = w->nr_keys + 1 };
+	l->labels = stacks.labels = labels_new();
+	l->stacks = calloc(l->nr, sizeof(*l->stacks));
+	if (!l->labels || !l->stacks)
+		error = -ENOMEM;
+	for (uint32_t number = 1; number < l->nr && !error; number++) {
+		struct stack_entry entry;
+
+		if (!wall_key(w, number) || (w->ids && !w->ids[number - 1]))
+			continue;
+		entry = named(wall_key(w, number));
+		error = stack_labels_of(&stacks, &entry);
+		if (!error)
+			error = take(&l->stacks[number], &stacks);
+	}
+	stack_labels_free(&stacks);
+	if (error)
+		wall_labels_free(l);
+	return error;
+}
+
+void wall_labels_free(struct wall_labels *l)
+{
+	for (size_t i = 0; l->stacks && i < l->nr; i++)
+		free(l->stacks[i].numbers);
+	free(l->stacks);
+	if (l->labels)
+		labels_free(l->labels);
+	*l = (struct wall_labels){};
 }

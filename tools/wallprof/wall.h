@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "report/labels.h"
 #include "report/losses.h"
 #include "report/stack_entry.h"
 #include "report/stack_summary.h"
@@ -82,6 +83,52 @@ char wall_why(const struct stack_entry *key);
 /* "comm (pid/tid)", escaped; NULL without memory, the caller frees it */
 char *wall_thread_name(const char *comm, uint32_t pid, uint32_t tid);
 
+/*
+ * The wall-clock time of each key, by what it was spent with. Samples share the time that their
+ * thread ran equally, so that all adds up to the threads' lives. Idle waits are in the sums of
+ * lives alone.
+ */
+struct key_sums {
+	uint64_t ns[NR_WALL_STATES];
+	uint64_t waited_for_ns; /* blocked time that this key ended, as a waker, */
+	uint64_t nr_woken;      /* in so many periods */
+	uint64_t nr_blocked;    /* periods of this key */
+	uint64_t nr;            /* samples, and periods blocked or waiting */
+};
+
+/* of a life: what belongs to no key */
+struct life_sums {
+	uint64_t ns[NR_WALL_STATES];
+	uint64_t blocked_ns[16]; /* ns[WALL_BLOCKED] by enum thread_state */
+	uint64_t unsampled_ns;   /* ran without being sampled */
+};
+
+struct wall_sums {
+	struct key_sums *keys; /* by the keys' numbers, 0 included */
+	struct life_sums *lives;
+};
+
+/* 0 or -errno */
+int wall_sums_make(struct wall_sums *sums, const struct wall *wall);
+void wall_sums_free(struct wall_sums *sums);
+
+/* Each key's stack as numbers of labels, root first: for formats that name a frame once. */
+struct wall_stack {
+	uint32_t *numbers;
+	uint32_t nr;
+};
+
+struct wall_labels {
+	struct labels *labels;
+	/* by the keys' numbers; of number 0, and of lost keys, nothing */
+	struct wall_stack *stacks;
+	size_t nr;
+};
+
+/* 0 or -ENOMEM */
+int wall_labels_make(struct wall_labels *labels, const struct wall *wall);
+void wall_labels_free(struct wall_labels *labels);
+
 /* the reports: 0 or -errno; errors of wall->writer.out are left to ferror() */
 int wall_text(const struct wall *wall);
 int wall_folded(const struct wall *wall);
@@ -107,7 +154,6 @@ extern const struct wall_format {
 /* Fills in `idle` from the keys; to be freed. 0 or -ENOMEM */
 int wall_find_idle_lives(struct wall *wall);
 
-struct wall_sums;
 /* Fills in `ends`. The sums must include idle waits. */
 void wall_count_ends(struct wall *wall, const struct wall_sums *sums);
 

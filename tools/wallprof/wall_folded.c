@@ -7,7 +7,6 @@
 
 #include "report/merged_texts.h"
 #include "wallprof/wall.h"
-#include "wallprof/wall_sums.h"
 
 /* memory has written the line to *text; both go. 0 or -ENOMEM */
 static int add(struct merged_texts *lines, FILE *memory, char **text, uint64_t ns)

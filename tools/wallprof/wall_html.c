@@ -20,7 +20,6 @@
 #include "report/page_text.h"
 #include "stacks_abi.h"
 #include "wallprof/wall.h"
-#include "wallprof/wall_labels.h"
 
 /* ---- the lives: numbers in groups of seven bits, deflated, in base64 ---- */
 

@@ -12,7 +12,6 @@
 #include "report/other_stacks.h"
 #include "report/shares.h"
 #include "wallprof/wall.h"
-#include "wallprof/wall_sums.h"
 
 /* a run, and a period that is blocked, then waiting; at most */
 static uint64_t records_of(const struct life *life)

@@ -14,7 +14,6 @@
 #include "report/perfetto.pb-c.h"
 #include "stacks_abi.h"
 #include "wallprof/wall.h"
-#include "wallprof/wall_labels.h"
 
 enum { SEQUENCE_SAMPLES = 1, SEQUENCE_SWITCHES, SEQUENCE_SCHED };
 enum { FLAG_BEGINS_ANEW = 1, FLAG_NEEDS_INTERNED = 2 };

@@ -14,7 +14,6 @@
 #include "report/page_text.h"
 #include "stacks_abi.h"
 #include "wallprof/wall.h"
-#include "wallprof/wall_labels.h"
 
 /* frames of our own, before those of the labels: what the time was spent with */
 enum {

@@ -8,7 +8,6 @@
 #include "report/flame_page.h"
 #include "report/stack_labels.h"
 #include "wallprof/wall.h"
-#include "wallprof/wall_sums.h"
 
 static int add(struct flame_tree *tree, struct stack_labels *stack, enum wall_state state, char why,
 	       uint64_t ns)

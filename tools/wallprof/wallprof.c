@@ -26,7 +26,6 @@
 #include "wallprof.skel.h"
 #include "wallprof/timeline.h"
 #include "wallprof/wall.h"
-#include "wallprof/wall_sums.h"
 #include "wallprof/wallprof_abi.h"
 
 struct options {
