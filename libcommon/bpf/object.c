@@ -269,9 +269,11 @@ static uint64_t most_map_bytes(const struct bpf_map *map)
 	if (bpf_map__type(map) != BPF_MAP_TYPE_HASH ||
 	    !(bpf_map__map_flags(map) & BPF_F_NO_PREALLOC))
 		return 0;
-	/* kmalloc()'s sizes: 64, 96, 128, 192, 256, 512, ... */
+	/* kmalloc()'s sizes are powers of two, 96 and 192 */
 	while (class < bytes)
-		class += class & (class - 1) ? class / 3 : class < 256 ? class / 2 : class;
+		class *= 2;
+	if ((class == 128 || class == 256) && bytes <= class / 4 * 3)
+		class = class / 4 * 3;
 	for (buckets = 1; buckets < bpf_map__max_entries(map);)
 		buckets *= 2;
 	return class * bpf_map__max_entries(map) + BUCKET * buckets;

@@ -323,7 +323,10 @@ int lanes_visit_new(struct lanes *lanes,
 		if (end <= lane->seen)
 			continue;
 		pieces = new_pieces(lane, end, &nr);
-		error = !pieces ? -ENOMEM : nr ? see(arg, &lane->thread, pieces, nr) : 0;
+		if (!pieces)
+			error = -ENOMEM;
+		else if (nr)
+			error = see(arg, &lane->thread, pieces, nr);
 		free(pieces);
 		if (!error)
 			lane->seen = end;

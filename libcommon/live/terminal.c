@@ -656,7 +656,7 @@ bool terminal_mouse(int *line, int *column, int *wheel)
 		return false;
 	*line = event.y;
 	*column = event.x;
-	*wheel = event.bstate & BUTTON4_PRESSED ? -1 : event.bstate & BUTTON5_PRESSED ? 1 : 0;
+	*wheel = !!(event.bstate & BUTTON5_PRESSED) - !!(event.bstate & BUTTON4_PRESSED);
 	return true;
 }
 

@@ -580,7 +580,9 @@ static enum verdict reaches(struct file *file, const struct insn *call, const st
 		follow_slot(&s, file, call->target);
 	else
 		follow(&s, file, call->target);
-	verdict = call->through_slot ? BY_SLOT : s.found ? DIRECT : BY_JUMPS;
+	verdict = s.found ? DIRECT : BY_JUMPS;
+	if (call->through_slot)
+		verdict = BY_SLOT;
 	while (!s.found && s.next < s.nr && s.nr < MAX_SEARCHED)
 		search_from(&s, s.queue[s.next++]);
 	if (!s.found)

@@ -225,7 +225,9 @@ static inline void shadow_moved(struct shadow *s, const struct user_regs_struct 
 	    (on_goroutine == s->on_goroutine &&
 	     (!on_goroutine || (r->rsp >= s->owner->low && r->rsp <= s->owner->high))))
 		return;
-	g = on_fiber ? s->owner : on_goroutine ? running_goroutine(s, r) : NULL;
+	g = on_fiber ? s->owner : NULL;
+	if (on_goroutine && !on_fiber)
+		g = running_goroutine(s, r);
 	if (on_goroutine && !g)
 		return;
 	s->on_goroutine = on_goroutine;

@@ -234,8 +234,7 @@ static void decode_pair(struct decoder *d, uint32_t insn, uint32_t at)
 {
 	uint32_t size = insn >> 30, mode = insn >> 23 & 3;
 	bool vector = insn >> 26 & 1;
-	/* ldpsw, of 32-bit words, is size 1; stgp, with size 1 too, stores whole ones */
-	int bytes = vector ? 4 << size : size == 2 ? 8 : 4;
+	int bytes = size == 2 ? 8 : 4;
 	struct access a = {
 		.regs = { INSN_REG(insn, 0), INSN_REG(insn, 10) },
 		.nr = vector ? 0 : 2,
@@ -244,13 +243,16 @@ static void decode_pair(struct decoder *d, uint32_t insn, uint32_t at)
 		.words = size == 2,
 		.changes = mode & 1,
 		.before = mode == 3,
-		.displacement = insn_signed(insn, 15, 7) * bytes,
 	};
 
-	if (!vector && size == 1 && !a.load) {
+	if (vector) {
+		bytes = 4 << size;
+	} else if (size == 1 && !a.load) {
+		/* stgp; with loads, size 1 is ldpsw, of 32-bit words */
 		a.words = true;
-		a.displacement = insn_signed(insn, 15, 7) * 16;
+		bytes = 16;
 	}
+	a.displacement = insn_signed(insn, 15, 7) * bytes;
 	decode_access(d, at, &a);
 }
 
@@ -264,8 +266,8 @@ static void decode_single(struct decoder *d, uint32_t insn, uint32_t at, bool sc
 	bool vector = insn >> 26 & 1;
 	int shift = vector ? (int)(size | (opc & 2) << 1) : (int)size;
 	struct access a = {
-		/* that is prfm */
 		.regs = { INSN_REG(insn, 0) },
+		/* size 3 and opc 2: prfm */
 		.nr = !vector && !(size == 3 && opc == 2),
 		.base = INSN_REG(insn, 5),
 		.load = opc != 0,
