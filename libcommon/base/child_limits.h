@@ -25,7 +25,8 @@ void child_limit_memory(size_t bytes);
 enum child_kind {
 	CHILD_READER,
 	CHILD_PARSER,
-	CHILD_ALONE, /* a parser that may end or limit processes: none but its own children */
+	/* a parser with an ID of its own: it has children to end and limit, or it talks to others */
+	CHILD_ALONE,
 };
 
 /*

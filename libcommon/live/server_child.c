@@ -653,7 +653,7 @@ _Noreturn void server_child_run(const struct server_child *child)
 	if (!keep_sockets(child) || !load() || !start_daemon(&s))
 		_exit(1);
 	child_limit_memory(child->max_bytes + MAX_DOCUMENT_BYTES + MORE_BYTES);
-	child_limit_rights(CHILD_PARSER);
+	child_limit_rights(CHILD_ALONE);
 	child_end_with(parent);
 	limit_system_calls();
 	if (send(STDIN_FILENO, "", 1, MSG_NOSIGNAL) != 1)

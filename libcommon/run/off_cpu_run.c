@@ -71,7 +71,7 @@ void off_cpu_run_configure(struct bpf_object *object, const struct off_cpu_optio
 
 	if (!waiting && o->states == 1U << THREAD_RUNNABLE)
 		cli_die(EXIT_USAGE,
-			"--time=blocked leaves nothing of --state=R: threads in state R wait to run, and are not blocked");
+			"time blocked leaves nothing of --state=R: threads in state R wait to run, and are not blocked");
 	kernel_set(object, "min_ns", &o->min_ns, sizeof(o->min_ns));
 	kernel_set(object, "max_ns", &o->max_ns, sizeof(o->max_ns));
 	set_states(object, o);

@@ -34,23 +34,17 @@ struct off_cpu_options {
  * off_cpu_options
  */
 enum { OPTION_STATE = 0x200, OPTION_TIME, OPTION_IDLE };
-#define OFF_CPU_OPTION_ROWS                                                                      \
-	{                                                                                        \
-		"min-time", 'm', "TIME", 0, "only periods this long or longer: 10ms, 50 (us)",   \
-		OF_MEASURE                                                                       \
-	},                                                                                       \
-		{ "min-block-time", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, OF_MEASURE },   \
-		{ "max-time", 'M', "TIME", 0, "only periods this long or shorter", OF_MEASURE }, \
-		{ "max-block-time", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, OF_MEASURE },   \
-		{ "state",                                                                       \
-		  OPTION_STATE,                                                                  \
-		  "STATES",                                                                      \
-		  0,                                                                             \
-		  "only waits in these states: RSDTtPI, or a mask",                              \
-		  OF_MEASURE },                                                                  \
-	{                                                                                        \
-		"idle", OPTION_IDLE, NULL, 0, "show idle threads' waits, too", OF_OUTPUT         \
-	}
+/* clang-format off */
+#define OFF_CPU_OPTION_ROWS \
+	{ "min-time", 'm', "TIME", 0, \
+	  "only periods this long or longer: 10ms, 50 (us)", OF_MEASURE }, \
+	{ "min-block-time", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, OF_MEASURE }, \
+	{ "max-time", 'M', "TIME", 0, "only periods this long or shorter", OF_MEASURE }, \
+	{ "max-block-time", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, OF_MEASURE }, \
+	{ "state", OPTION_STATE, "STATES", 0, \
+	  "only waits in these states: RSDTtPI, or a mask", OF_MEASURE }, \
+	{ "idle", OPTION_IDLE, NULL, 0, "show idle threads' waits, too", OF_OUTPUT }
+/* clang-format on */
 error_t off_cpu_parse(int key, char *arg, struct argp_state *state);
 
 /* Writes the options into an opened object. */
