@@ -108,8 +108,7 @@ void timed_calls_report(struct timed_calls *c, uint64_t lost_calls, const struct
 		  "times that the kernel did not report when a thread got the CPU back within a call: the time since its "
 		  "wake-up, or since the call's beginning if that is unknown too, counts as on the CPU" },
 		{ "slow_lost", n->slow_lost, "slow calls not printed: too many at a time" },
-		{ "stacks_no_room", stacks.no_room,
-		  "stacks of calls lost: no room in the maps" },
+		{ "stacks_no_room", stacks.no_room, "stacks of calls lost: no room in the maps" },
 		{ "stacks_lost", stacks.stacks_lost,
 		  "failed attempts to send a stack's frames: the ring buffer was full" },
 		{ "stacks_untold", n->stacks_dropped,
