@@ -325,6 +325,33 @@ from_recording() {	# TOOL [ARG...]
 	from_recording cpuprof -F 499 -l -- java "$WORK/T.java"
 }
 
+# a recording with one frame of user code a line: SYMBOL ADDRESS
+recording_of() {
+	echo '{"type":"start","schema":2,"tool":"cpuprof","version":"0","host":"h","kernel":"k","time":"2026-11-22T07:25:00.123Z","report":"stacks","counted":"samples","command_line":"c","sample_ns":1000}'
+	while read -r symbol address; do
+		echo '{"type":"stack","pid":7,"tid":7,"comm":"c","count":1,"value_ns":1000,"ended_by":"complete","kernel":[],"user":[{"symbol":"'"$symbol"'","address":"'"$address"'","call":true,"runtime":"jit"}]}'
+		echo '{"type":"summary","tool":"cpuprof","began":"2026-11-22T07:25:00.000000001Z","seconds":1.0,"samples":1,"frames":1,"named":1,"lost":0,"ended":{"complete":1}}'
+	done
+}
+
+# bats test_tags=check
+@test "a recording of several reports: code that came where other code was has its own name" {
+	printf '%s\n' 'first 0x7f0000001000' 'second 0x7f0000001000' 'first 0x7f0000001000' | recording_of >"$WORK/x.jsonl"
+	flame "$WORK/x.jsonl" -o "$WORK/x.folded"
+	cat "$WORK/x.folded"
+	sed 's/_\[j\]//' "$WORK/x.folded" | sort | diff - <(printf 'c;first 2\nc;second 1\n')
+}
+
+# bats test_tags=full
+@test "a page of off-CPU stacks with wakers: the function that was woken has the time, and the waker's none" {
+	need chromium python3
+	printf 'a;main;waits;--;wakes;run;b 3\na;main;waits;--;other;c 2\na;main 1\n--;lone 4\n' >"$WORK/folded"
+	flame "$WORK/folded" -o "$WORK/x.html"
+	browse "$WORK/x.html" \
+		eval 'functionsOf(flame.tree).map(row => [flame.tree.labels[row.label].text, row.self, row.total]).sort()' |
+		diff - <(echo '[["lone", 4, 4], ["main", 1, 6], ["waits", 5, 5]]')
+}
+
 # bats test_tags=check
 @test "a damaged recording: one line that says what is wrong, and where; nothing is written" {
 	local start='{"type":"start","schema":2,"tool":"cpuprof","version":"0","host":"h","kernel":"k","report":"stacks","counted":"samples"}'

@@ -130,6 +130,29 @@ load lib.bash
 	)
 }
 
+# bats test_tags=full
+@test "the page: of 5,000 threads, those are drawn that the page has room for, down to the last" {
+	need made-timeline chromium python3
+	made-timeline 20000 5000 "$WORK" html
+	local drawn='(lane => { page.lanes.draw();
+		const g = page.lanes.canvas.getContext("2d"), y = Math.round(page.lanes.y(lane)) + 9, {width} = page.lanes.canvas;
+		return new Set(new Uint32Array(g.getImageData(page.lanes.left, y, width - page.lanes.left, 1).data.buffer)).size > 2; })'
+	look_at "$WORK/made.html" \
+		eval 'page.lanes.canvas.height < 3000 && document.querySelector("#lanes").scrollHeight > 100000' \
+		eval "$drawn(0)" \
+		eval '(document.querySelector("#lanes").scrollTop = 1e9) > 0' \
+		eval "$drawn(4999)" \
+		eval 'page.lanes.lane(page.lanes.y(4999) + 1)' >"$WORK/values"
+	tail -n +2 "$WORK/values" | diff - <(printf 'true\ntrue\ntrue\ntrue\n4999\n')
+}
+
+@test "folded: no line has a sum of 0" {
+	need made-timeline
+	made-timeline 3000 4 "$WORK" folded
+	[ "$(wc -l <"$WORK/made.folded")" -ge 3 ]
+	refute grep ' 0$' "$WORK/made.folded"
+}
+
 @test "text: the header and the lanes are as wide as the terminal at most" {
 	need made-timeline
 	local columns

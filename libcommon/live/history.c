@@ -212,10 +212,12 @@ static bool is_sum(const struct kept_stack *stack)
 	       FRAME_IS_SUMMED(stack->entry.user->frames[0]);
 }
 
-/* Adds the stack's value to the sum of those with its end reason, and forgets the stack. */
+/* Adds the stack's value to the sum of those of its kind, and forgets the stack. */
 static int sum_up(struct history *h, struct kept_stack *stack)
 {
-	struct stack_entry entry = { .key = { .end = stack->entry.key.end, .comm = "[others]" },
+	struct stack_entry entry = { .key = { .end = stack->entry.key.end,
+					      .flags = stack->entry.key.flags,
+					      .comm = "[others]" },
 				     .user = &h->mark.frames };
 	struct kept_stack *sum = keep(h, &entry);
 

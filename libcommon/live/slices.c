@@ -356,7 +356,7 @@ static int put_stack(struct slices *s, const struct stack_entry *entry)
 	return error;
 }
 
-/* stack 0 is the sum of those for which a document had no room */
+/* stack 0 is the sum of those for which a document had no room: of all states and events */
 static int put_others(struct slices *s)
 {
 	struct {
@@ -365,10 +365,22 @@ static int put_others(struct slices *s)
 	} mark = { .frames.nr = 1 };
 	struct stack_entry others = { .key = { .end = END_LOST, .comm = "[others]" },
 				      .user = &mark.frames };
+	struct measure plain = *s->shown->summary.measure;
+	struct leaves leaves;
+	FILE *out;
+	int error;
 
 	mark.frames.frames[0] = FRAME_SUMMED(1);
+	plain.stack_json = NULL;
+	error = add_sides(s, &others, &leaves);
+	if (error)
+		return error;
 	s->nr_stacks = 1;
-	return put_stack(s, &others);
+	out = more(s, STACKS);
+	putc('[', out);
+	error = put_side(s, out, &leaves, others.key.comm, "", stack_json_begin(&plain, &others));
+	putc(']', out);
+	return error;
 }
 
 static int number_of(struct slices *s, const struct stack_entry *entry, uint32_t *number)

@@ -163,11 +163,33 @@ static uint64_t runtime_frame(struct recorded_names *names, const struct frame_n
 	return frame->frame;
 }
 
+/*
+ * Code may come where other code was. A frame in no file gets a tag for each name that its address
+ * has had.
+ */
+static uint64_t tagged(const struct recorded_names *names, pid_t pid, uint64_t frame,
+		       const char *symbol)
+{
+	uint64_t with_tag = frame;
+
+	for (uint64_t tag = 1; tag <= MAX_FRAME_TAG; tag++) {
+		const struct recorded *known = find(names, key_of(pid, with_tag));
+		const char *other = known ? known->names[known->nr - 1].symbol : NULL;
+
+		if (!other || !strcmp(other, symbol))
+			return with_tag;
+		with_tag = frame | tag << FRAME_TAG_SHIFT;
+	}
+	return frame;
+}
+
 int recorded_names_add(struct recorded_names *names, pid_t pid, uint64_t *frame,
 		       const struct frame_name *all, size_t nr)
 {
 	if (!*frame)
 		*frame = runtime_frame(names, all, nr);
+	else if (frame_in_no_file(*frame) && !FRAME_TAG(*frame) && all[nr - 1].symbol)
+		*frame = tagged(names, pid, *frame, all[nr - 1].symbol);
 	return *frame ? add(names, key_of(pid, *frame), all, nr) : -ENOMEM;
 }
 

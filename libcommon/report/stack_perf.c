@@ -139,7 +139,7 @@ static double share_with_room(const struct stack_writer *w, const struct measure
 
 	for (size_t i = 0; i < nr; i++)
 		bytes += (double)samples_of(measure, &entries[i]) * PERF_FRAME_BYTES *
-			 ((entries[i].user ? entries[i].user->nr : 0) +
+			 (1 + (entries[i].user ? entries[i].user->nr : 0) +
 			  (entries[i].kernel ? entries[i].kernel->nr : 0));
 	return w->max_bytes && bytes > w->max_bytes ? w->max_bytes / bytes : 1;
 }

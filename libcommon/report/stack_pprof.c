@@ -206,20 +206,23 @@ static uint64_t emit_function(struct pprof *p, const struct frame_name *name)
 	Pprof__Function function = PPROF__FUNCTION__INIT, *parts = &function;
 	size_t known = labels_count(p->functions), bytes;
 	struct frame_name plain = *name;
-	char *text = NULL;
-	FILE *out = open_memstream(&text, &bytes);
+	char *key = NULL, *text;
+	FILE *out = open_memstream(&key, &bytes);
 
 	plain.source = NULL; /* pprof has a place for that */
 	if (!out) {
 		fail(p, -ENOMEM);
 		return 0;
 	}
+	/* functions of several files may have one name */
+	fprintf(out, "%s\n", name->source ? name->source : "");
 	frame_name_print(out, &plain);
 	if (fclose(out)) {
 		fail(p, -ENOMEM);
 		return 0;
 	}
-	function.id = add_to(p, p->functions, text) + 1;
+	text = strrchr(key, '\n') + 1;
+	function.id = add_to(p, p->functions, key) + 1;
 	if (labels_count(p->functions) > known) {
 		function.name = function.system_name = string(p, text);
 		if (name->raw_symbol &&
@@ -231,7 +234,7 @@ static uint64_t emit_function(struct pprof *p, const struct frame_name *name)
 		part.function = &parts;
 		emit(p, &part);
 	}
-	free(text);
+	free(key);
 	return function.id;
 }
 
@@ -286,6 +289,8 @@ static void emit_location(struct pprof *p, struct location *location, uint64_t f
 		l.mapping_id = mapping_of(p, 0, 0);
 	} else if (FRAME_IS_RUNTIME(frame)) {
 		l.address = 0; /* it has none */
+	} else if (frame_in_no_file(frame) && FRAME_TAG(frame) <= MAX_FRAME_TAG) {
+		l.address &= (1ULL << FRAME_TAG_SHIFT) - 1;
 	} else if (!key->pid && FRAME_MODULE(key->frame)) {
 		l.mapping_id = mapping_of(p, FRAME_MODULE(key->frame), FRAME_OFFSET(key->frame));
 		l.address = FILE_START(l.mapping_id) + FRAME_OFFSET(key->frame);

@@ -131,6 +131,19 @@ static struct history_part idle_lately(struct stack_session *s, const struct fra
 	return last;
 }
 
+/* the tool's own losses since the last slice: how many rows */
+static size_t own_losses_since(struct stack_session *s, struct loss own[MAX_LOSSES])
+{
+	size_t nr = s->source ? s->source->nr_losses : 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		own[i] = s->source->losses[i];
+		own[i].count -= s->served_losses[i];
+		s->served_losses[i] += own[i].count;
+	}
+	return nr;
+}
+
 /*
  * Sends what the history has got since the last slice, unless that one is still on its way. now:
  * the history is about to begin anew, so it is sent unless more than one slice is on its way.
@@ -144,18 +157,23 @@ static void serve(struct stack_session *s, uint64_t until_ns, bool now)
 		.lanes = s->source ? s->source->lanes : NULL,
 	};
 	struct history_part part, last;
+	struct loss own[MAX_LOSSES];
 	struct made_report made;
+	size_t nr_own;
 
 	if (!s->web_view || until_ns <= s->served_until_ns || !web_view_is_ready(s->web_view, now))
 		return;
 	cli_check(history_take(s->history, until_ns - s->served_until_ns, 0, &part),
 		  "read the results");
+	nr_own = own_losses_since(s, own);
 	report_make(s, &made,
 		    &(struct report_of){
 			    .entries = part.entries,
 			    .nr = part.nr,
 			    .from = s->served_until_ns / 1e9,
 			    .until = until_ns / 1e9,
+			    .losses = own,
+			    .nr_losses = nr_own,
 			    .since = &s->served,
 			    .room = SLICE_FRAMES,
 		    });

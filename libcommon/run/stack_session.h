@@ -111,8 +111,9 @@ struct stack_session {
 	/* --serve: */
 	struct web_view *web_view; /* NULL: none */
 	uint64_t served_until_ns;  /* CLOCK_MONOTONIC: what came before was sent, */
-	struct stack_stats served; /* as were these losses */
-	double next_report;        /* with --every; 0: without */
+	struct stack_stats served; /* as were these losses, and the tool's own: */
+	uint64_t served_losses[MAX_LOSSES];
+	double next_report; /* with --every; 0: without */
 };
 
 /*

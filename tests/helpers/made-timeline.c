@@ -12,7 +12,7 @@
 #include "wallprof/wall.h"
 #include "wallprof/wallprof_abi.h"
 
-#define MAX_THREADS 64
+#define MAX_THREADS 8192
 #define START_NS    5000000000000ULL
 #define NAME        "a<b>&\"'\033[2J"
 

@@ -50,18 +50,25 @@ static int add_stack(struct flame_tree *tree, char *stack, enum flame_side side,
 {
 	/* one more than is kept, so that it counts as left out */
 	uint32_t numbers[FLAME_MAX_DEPTH + 1];
-	bool kernel = false;
+	bool kernel = false, of_waker = false;
 	size_t nr = 0;
 	char *name;
 
 	while (nr <= FLAME_MAX_DEPTH && (name = strsep(&stack, ";"))) {
 		struct label label = { .text = name };
 
-		if (!strcmp(name, "-")) {
-			kernel = true;
+		if (nr && !strcmp(name, "-")) {
+			kernel = !of_waker;
 			continue;
 		}
-		label.kind = nr ? take_kind(name, kernel) : KIND_THREAD;
+		if (nr && !strcmp(name, "--")) {
+			/* its stack is upside down: the kernel's frames come first, if "-" ends them */
+			of_waker = true;
+			kernel = stack && strstr(stack, ";-;");
+			label.kind = KIND_THREAD;
+		} else {
+			label.kind = nr ? take_kind(name, kernel) : KIND_THREAD;
+		}
 		if (labels_add(tree->labels, &label, &numbers[nr++]))
 			return -ENOMEM;
 	}

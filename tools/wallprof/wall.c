@@ -141,6 +141,7 @@ struct summing {
 	const struct wall *wall;
 	struct wall_sums *sums;
 	struct life_sums *life;
+	uint64_t nr_samples; /* of this life, so far */
 };
 
 static int add_interval(void *arg, const struct life *life, const struct interval *i)
@@ -170,7 +171,9 @@ static int add_interval(void *arg, const struct life *life, const struct interva
 static int add_sample(void *arg, const struct life *life, uint64_t time_ns, uint32_t key)
 {
 	struct summing *s = arg;
-	uint64_t ns = s->life->ns[WALL_RUNNING] / life->nr_samples;
+	uint64_t run = s->life->ns[WALL_RUNNING];
+	/* the shares add up */
+	uint64_t ns = run / life->nr_samples + (s->nr_samples++ < run % life->nr_samples);
 
 	(void)time_ns;
 	s->sums->keys[key].ns[WALL_RUNNING] += ns;
@@ -192,6 +195,7 @@ int wall_sums_make(struct wall_sums *sums, const struct wall *wall)
 		error = -ENOMEM;
 	for (size_t i = 0; i < wall->nr_lives && !error; i++) {
 		s.life = &sums->lives[i];
+		s.nr_samples = 0;
 		error = timeline_visit(&wall->lives[i], &intervals);
 		s.life->unsampled_ns = s.life->ns[WALL_RUNNING];
 		if (!error && wall->lives[i].nr_samples)

@@ -263,7 +263,7 @@ static void put_body(FILE *out)
 	      "stacks; n and p move from there to the next and the previous one. Click a name to select that thread or process, "
 	      "also for the sums below.</p>\n"
 	      "<div id=\"hover\" class=\"notes\" style=\"min-height:1.3em\"></div>\n"
-	      "<div id=\"lanes\"><div id=\"labels\"></div><canvas></canvas></div>\n<div id=\"about\"></div>\n"
+	      "<div id=\"lanes\"><div><div id=\"labels\"></div><canvas></canvas></div></div>\n<div id=\"about\"></div>\n"
 	      "<div class=\"part\"><h2>Wall-clock time of <span id=\"whose\"></span> from <span id=\"range\"></span> "
 	      "<button id=\"turn\" aria-pressed=\"false\" title=\"merged by what the stacks end with (u)\">Bottom-up</button></h2>"
 	      "<div id=\"frame\" class=\"notes\" style=\"min-height:1.3em\"></div><svg id=\"flame\" width=\"100%\"></svg></div>\n"

@@ -464,12 +464,14 @@ static void put_waker_name(const struct wall *w, const struct stack_entry *key)
 }
 
 /*
- * for whom each thread waited longest: 0, or the number of the waker's key, by the lives' indices
+ * for whom each thread waited longest: 0, or the number of one of the waker's keys, by the lives'
+ * indices
  */
 struct longest {
 	const struct wall *wall;
 	uint32_t *waker;
-	uint64_t *by_key, *stamp;
+	uint32_t *first;      /* by the keys' numbers: the first key of the same waker */
+	uint64_t *ns, *stamp; /* by that */
 	uint64_t most;
 	size_t life;
 };
@@ -477,20 +479,39 @@ struct longest {
 static int add_wait(void *arg, const struct life *life, const struct interval *i)
 {
 	struct longest *l = arg;
+	uint32_t waker = l->first[i->waker];
 
 	(void)life;
-	if (i->state != WALL_BLOCKED || !i->waker)
+	if (i->state != WALL_BLOCKED || !waker)
 		return 0;
-	if (l->stamp[i->waker] != l->life + 1) {
-		l->stamp[i->waker] = l->life + 1;
-		l->by_key[i->waker] = 0;
+	if (l->stamp[waker] != l->life + 1) {
+		l->stamp[waker] = l->life + 1;
+		l->ns[waker] = 0;
 	}
-	l->by_key[i->waker] += i->to_ns - i->from_ns;
-	if (l->by_key[i->waker] > l->most) {
-		l->most = l->by_key[i->waker];
-		l->waker[l->life] = i->waker;
+	l->ns[waker] += i->to_ns - i->from_ns;
+	if (l->ns[waker] > l->most) {
+		l->most = l->ns[waker];
+		l->waker[l->life] = waker;
 	}
 	return 0;
+}
+
+static int find_first_keys(const struct wall *w, uint32_t *first)
+{
+	struct key_group *groups = NULL, *group;
+	int error = 0;
+
+	for (uint32_t number = 1; number <= w->nr_keys && !error; number++) {
+		if (!wall_key(w, number))
+			continue;
+		group = key_group_of(&groups, waker_id(wall_key(w, number)));
+		if (group && !group->key)
+			group->key = number;
+		first[number] = group ? group->key : 0;
+		error = group ? 0 : -ENOMEM;
+	}
+	hash_free_all(groups);
+	return error;
 }
 
 static int find_longest(const struct wall *w, uint32_t *waker)
@@ -499,15 +520,16 @@ static int find_longest(const struct wall *w, uint32_t *waker)
 	const struct timeline_visitor visitor = { .interval = add_wait, .arg = &l };
 	int error = 0;
 
-	l.by_key = calloc(w->nr_keys + 1, sizeof(*l.by_key));
+	l.first = calloc(w->nr_keys + 1, sizeof(*l.first));
+	l.ns = calloc(w->nr_keys + 1, sizeof(*l.ns));
 	l.stamp = calloc(w->nr_keys + 1, sizeof(*l.stamp));
-	if (!l.by_key || !l.stamp)
-		error = -ENOMEM;
+	error = l.first && l.ns && l.stamp ? find_first_keys(w, l.first) : -ENOMEM;
 	for (l.life = 0; l.life < w->nr_lives && !error; l.life++) {
 		l.most = 0;
 		error = timeline_visit(&w->lives[l.life], &visitor);
 	}
-	free(l.by_key);
+	free(l.first);
+	free(l.ns);
 	free(l.stamp);
 	return error;
 }

@@ -38,6 +38,11 @@ function regrouped(tree, rename, wanted) {
 	return made.finish();
 }
 
+// Does a waker's side begin here, upside down? What was woken up ends above it.
+function beginsWaker(tree, node) {
+	return tree.parent[node] > 0 && tree.kind(node) === 't' && tree.name(node) === '--';
+}
+
 // For each function: its own value, and that with its callees, recursion counted once.
 function functionsOf(tree) {
 	const rows = new Map(), above = new Map();
@@ -61,7 +66,10 @@ function functionsOf(tree) {
 			waiting.push([node, true]);
 		}
 		for (const callee of tree.callees[node] ?? [])
-			waiting.push([callee, false]);
+			if (!beginsWaker(tree, callee))
+				waiting.push([callee, false]);
+			else if (rows.has(label))
+				rows.get(label).self += tree.total[callee];
 	}
 	return [...rows.values()];
 }
@@ -75,7 +83,8 @@ function nodesOf(tree, label) {
 			found.push(node);
 		else
 			for (const callee of tree.callees[node] ?? [])
-				waiting.push(callee);
+				if (!beginsWaker(tree, callee))
+					waiting.push(callee);
 	}
 	return found;
 }

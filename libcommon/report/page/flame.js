@@ -7,7 +7,7 @@ const SVG = 'http://www.w3.org/2000/svg', XHTML = 'http://www.w3.org/1999/xhtml'
 
 // The letters of report/labels.h's frame kinds.
 const FRAME_KINDS = {
-	t: 'thread', u: 'user', f: 'user, by frame pointer', j: 'JIT', r: 'Python', i: 'inlined', k: 'kernel', o: 'kernel, off the CPU',
+	t: 'thread', u: 'user', f: 'user, by frame pointer', j: 'JIT', r: 'Python, Java', i: 'inlined', k: 'kernel', o: 'kernel, off the CPU',
 	x: 'left out or too narrow',
 };
 

@@ -98,12 +98,17 @@ const liveFormats = {
 			return `\t${place.slice(2).padStart(16)} ${text}${at} (${inModule ? '[' : ''}${escaped(module, /[ ()]/g)}${inModule ? ']' : ''})\n`;
 		};
 		let now = 1000 * Math.round(slices[0]?.from ?? 0);	// us
-		for (const [number, [count, value]] of [...live.sums(slices, idle)].sort((a, b) => b[1][1] - a[1][1])) {
+		const sums = [...live.sums(slices, idle)].sort((a, b) => b[1][1] - a[1][1]);
+		// more than a browser can take: the same share of each stack's samples
+		const all = weighed ? 0 : sums.reduce((sum, [, [count]]) => sum + count, 0), share = Math.min(1, MAX_PERF_SAMPLES / (all || 1));
+		let due = 0;
+		for (const [number, [count, value]] of sums) {
 			const {user, kernel, head} = tables.stacks[number], name = escaped(head.comm || '[unknown]', /^[ #]/);
 			const frames = [[kernel, true], [user, false]].flatMap(([node, inKernel]) => [...tables.way(node)].map(number => tables.frames[number])
 				.filter(({json}) => !json.inlined).map(of => frame(of, inKernel))).join('');
 			const what = weighed ? `${inText(start.unit, value)} ${start.start.summed ?? 'off-cpu'}` : start.value_ns ? 'cpu-clock' : start.start.counted;
-			for (let samples = weighed ? 1 : count; samples; samples--, now += Math.max(1, Math.round(start.value_ns / 1000)))
+			due += weighed ? 1 : share * count;
+			for (; due > 0.999999; due--, now += Math.max(1, Math.round(start.value_ns / 1000)))
 				parts.push(`${name}${name.length === 1 ? '  ' : ' '}${head.pid}/${head.tid} ${Math.floor(now / 1e6)}.${String(now % 1e6).padStart(6, '0')}: ${what}:\n`,
 					frames, '\n');
 		}
@@ -114,6 +119,9 @@ const liveFormats = {
 		return [await new Response(packed).blob()];
 	},
 };
+
+// of a download as perf's text
+const MAX_PERF_SAMPLES = 1e6;
 
 // Those that need no more than the tree
 const sumFormats = ['folded', 'json', 'html', 'svg'];
@@ -195,7 +203,7 @@ function pprofOf(live, slices, idle, about) {
 			name.slice(0, name.lastIndexOf(' (')) : name;
 	};
 	const functionOf = frame => {
-		const name = nameOf(frame), {json} = frame, [number, isNew] = numbered(functions, name);
+		const name = nameOf(frame), {json} = frame, [number, isNew] = numbered(functions, `${json.source ?? ''}\n${name}`);
 		if (isNew)
 			add(5, [1, number], [2, string(name)], [3, string(json.raw_symbol ?? name)], [4, string(cleaned(json.source ?? ''))]);
 		return number;

@@ -111,6 +111,8 @@ class LiveData {
 		for (let i = 0; i < values.length; i += VALUES)
 			values[i] = to.stacks[values[i]];
 		const from = Date.parse(document.summary.began.slice(0, 23) + 'Z'), until = from + 1000 * document.summary.seconds;
+		if (this.slices.length && from < this.slices.at(-1).from - 1000)	// the clock was set back
+			this.slices = [];
 		this.slices.push({from, until, summary: document.summary, values, idle: new Set()});
 		// it takes a while until a wait is known to be idle
 		for (const slice of this.slices.filter(slice => slice.until > until - 1000 * IDLE_S))
@@ -286,9 +288,13 @@ function livePage() {
 		return tree.finish();
 	};
 	const made = () => {
-		const slices = data.within(chosen()), earlier = before && data.within(before);
+		const slices = data.within(chosen()), notes = [];
+		let earlier = before && data.within(before);
+		if (earlier && !earlier.length) {
+			notes.push(`the time from ${text(before.from)} to ${text(before.until)} is not kept any more: it is compared no more`);
+			before = earlier = null;
+		}
 		const tree = treeOf(slices, earlier), {start} = data.start, summary = summed(slices.map(slice => slice.summary));
-		const notes = [];
 		if (slices.length) {
 			const withUser = summary.ended_ns ?? summary.ended;
 			const all = Object.entries(withUser).reduce((sum, [end, value]) => sum + (['no_user', 'not_taken'].includes(end) ? 0 : value), 0);

@@ -234,7 +234,7 @@ class Threads {
 class Page {
 	constructor(timeline) {
 		this.timeline = timeline;
-		this.lanes = new Lanes(document.querySelector('#lanes canvas'), timeline);
+		this.lanes = new Lanes(document.querySelector('#lanes'), timeline);
 		this.about = document.querySelector('#about');
 		this.sort = 'total';
 		this.rows = [];
@@ -255,7 +255,7 @@ class Page {
 		canvas.addEventListener('wheel', event => {
 			if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY))
 				lanes.show(lanes.from + (event.deltaX || event.deltaY) / 1000 * (lanes.to - lanes.from), lanes.to + (event.deltaX || event.deltaY) / 1000 * (lanes.to - lanes.from));
-			else if (event.ctrlKey || canvas.parentNode.scrollHeight <= canvas.parentNode.clientHeight + 1)
+			else if (event.ctrlKey || lanes.box.scrollHeight <= lanes.box.clientHeight + 1)
 				lanes.zoom(event.deltaY > 0 ? 1.25 : 0.8, lanes.time(event.offsetX));
 			else
 				return;
@@ -287,6 +287,7 @@ class Page {
 		document.querySelector('#reset').addEventListener('click', () => this.reset());
 		document.querySelector('#turn').addEventListener('click', () => this.turnFlame());
 		window.addEventListener('resize', () => lanes.draw());
+		lanes.box.addEventListener('scroll', () => lanes.draw());
 		matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => lanes.draw());
 		document.addEventListener('keydown', event => this.key(event, field));
 	}

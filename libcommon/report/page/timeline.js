@@ -191,10 +191,12 @@ class Timeline {
 	}
 }
 
-// Draws [from, to) of lives, a lane each, on a canvas.
+// Draws [from, to) of lives, a lane each, on a canvas: those that `box`, which scrolls, has room for. A browser's canvas
+// cannot be as high as thousands of lanes.
 class Lanes {
-	constructor(canvas, timeline) {
-		this.canvas = canvas;
+	constructor(box, timeline) {
+		this.box = box;
+		this.canvas = box.querySelector('canvas');
 		this.timeline = timeline;
 		this.from = 0;
 		this.to = timeline.duration;
@@ -233,12 +235,12 @@ class Lanes {
 
 	// the number of the life there; undefined: none
 	lane(y) {
-		return this.rows[Math.floor((y - this.head) / this.row)];
+		return y < this.head ? undefined : this.rows[Math.floor((y - this.head + this.box.scrollTop) / this.row)];
 	}
 
-	// the upper edge of its lane
+	// the upper edge of its lane on the canvas
 	y(lane) {
-		return this.head + this.rowOf.get(lane) * this.row;
+		return this.head + this.rowOf.get(lane) * this.row - this.box.scrollTop;
 	}
 
 	show(from, to) {
@@ -258,8 +260,9 @@ class Lanes {
 	}
 
 	draw() {
-		const canvas = this.canvas, width = canvas.clientWidth, height = this.head + this.row * this.rows.length + 4;
-		const scale = window.devicePixelRatio || 1;
+		const canvas = this.canvas, scale = window.devicePixelRatio || 1;
+		canvas.parentNode.style.height = this.head + this.row * this.rows.length + 4 + 'px';
+		const width = canvas.clientWidth, height = this.box.clientHeight, first = Math.floor(this.box.scrollTop / this.row);
 		canvas.style.height = height + 'px';
 		canvas.width = width * scale;
 		canvas.height = height * scale;
@@ -271,8 +274,8 @@ class Lanes {
 		g.fillStyle = this.colours.ground;
 		g.fillRect(0, 0, width, height);
 		g.font = '11px system-ui, sans-serif';
-		this.drawScale(g, width, height);
-		for (const lane of this.rows) {
+		this.drawScale(g, width, height, false);
+		for (const lane of this.rows.slice(first, first + Math.ceil(height / this.row) + 1)) {
 			const life = this.timeline.lives[lane];
 			if (!life)
 				continue;
@@ -280,11 +283,14 @@ class Lanes {
 			this.drawLane(g, life, this.y(lane), width);
 		}
 		g.globalAlpha = 1;
+		g.fillStyle = this.colours.ground;
+		g.fillRect(0, 0, width, this.head);
+		this.drawScale(g, width, this.head, true);
 		this.drawSelection(g, height);
 		this.drawArrow(g);
 	}
 
-	drawScale(g, width, height) {
+	drawScale(g, width, height, words) {
 		const span = this.to - this.from;
 		let step = 10 ** Math.floor(Math.log10(span / 4));
 		if (span / step > 12)
@@ -294,7 +300,8 @@ class Lanes {
 			g.fillStyle = this.colours.line;
 			g.fillRect(x, 0, 1, height);
 			g.fillStyle = this.colours.soft;
-			g.fillText(flameValue(t, 'ns'), x + 3, 12);
+			if (words)
+				g.fillText(flameValue(t, 'ns'), x + 3, 12);
 		}
 	}
 
