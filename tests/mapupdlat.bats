@@ -173,6 +173,11 @@ wait_for_calls() {	# NR
 	valid_json "$WORK/a.jsonl"
 	valid_json "$WORK/a.log"
 	grep -q '<svg' "$WORK/a.svg"
+	# a name is no pattern of time here
+	mapupdlat -q -o "$WORK/at 50%t.txt" 1 -- mapinmap hash 10 1 0 ten 2>/dev/null
+	[ -s "$WORK/at 50%t.txt" ]
+	mapupdlat -q -o "$WORK/50%.svg" -- mapinmap hash 10 1 0 ten 2>/dev/null
+	[ -s "$WORK/50%.svg" ]
 }
 
 @test "a pipe that nobody reads any more ends it" {

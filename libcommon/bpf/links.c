@@ -262,6 +262,35 @@ int links_attach_user(struct links *links, struct bpf_program *program, int file
 
 /* ---- all ---- */
 
+/*
+ * The beginning of struct bpf_link_info (linux/bpf.h) of a probe of a kernel function: the header
+ * that this is built with may be older than the running kernel.
+ */
+struct probe_link_info {
+	__u32 type, id, program, pad;
+	__u32 kind, kind_pad;
+	__u64 name;
+	__u32 name_bytes, offset;
+	__u64 address;
+	__u64 missed; /* from 6.7 on */
+	__u64 cookie;
+};
+enum { LINK_PERF_EVENT = 7, PERF_EVENT_KPROBE = 3, PERF_EVENT_KRETPROBE = 4 };
+
+/* how often the kernel has passed over a probe that was hit within another probe's handler */
+static uint64_t probe_missed(const struct link_of *link)
+{
+	struct probe_link_info info = {};
+	__u32 size = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(link->link ? bpf_link__fd(link->link) : link->fd, &info, &size))
+		return 0;
+	if (info.type != LINK_PERF_EVENT ||
+	    (info.kind != PERF_EVENT_KPROBE && info.kind != PERF_EVENT_KRETPROBE))
+		return 0;
+	return info.missed;
+}
+
 static bool seen_before(const struct links *links, size_t nr, const struct bpf_program *program)
 {
 	for (size_t i = 0; i < nr; i++)
@@ -274,9 +303,11 @@ uint64_t links_missed(const struct links *links)
 {
 	uint64_t missed = links->missed;
 
-	for (size_t i = 0; i < links->nr; i++)
+	for (size_t i = 0; i < links->nr; i++) {
+		missed += probe_missed(&links->links[i]);
 		if (!seen_before(links, i, links->links[i].program))
 			missed += program_missed(links->links[i].program);
+	}
 	return missed;
 }
 

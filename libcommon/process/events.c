@@ -42,6 +42,14 @@ __attribute__((format(printf, 3, 4))) static int fail(struct finding *f, int err
 	return error;
 }
 
+static void free_event(struct event *event)
+{
+	free(event->name);
+	free(event->path);
+	free(event->arguments);
+	function_exits_free(&event->exits);
+}
+
 /* Appends an event; its name, of which there is a copy made, follows the prefix. */
 __attribute__((format(printf, 3, 4))) static int add(struct finding *f, struct event event,
 						     const char *format, ...)
@@ -64,10 +72,7 @@ __attribute__((format(printf, 3, 4))) static int add(struct finding *f, struct e
 	event.arguments = strndup(event.arguments ? event.arguments : "", MAX_ARGUMENTS);
 	if (!event.name || !event.path || !event.arguments ||
 	    array_reserve(&all->events, &all->room, all->nr + 1)) {
-		function_exits_free(&event.exits);
-		free(event.name);
-		free(event.path);
-		free(event.arguments);
+		free_event(&event);
 		return -ENOMEM;
 	}
 	all->events[all->nr++] = event;
@@ -118,16 +123,47 @@ static int add_kernel_function(void *arg, const char *module, const char *name)
 	return add(arg, (struct event){ .path = whole }, "%s", whole);
 }
 
+static int by_event_name(const void *left, const void *right)
+{
+	const struct event *l = left, *r = right;
+
+	return strcmp(l->name, r->name);
+}
+
+/* Functions of one name cannot be told apart, or only the first one is probed, again and again. */
+static void leave_out_ambiguous(struct events *events, size_t first)
+{
+	size_t kept = first;
+
+	qsort(events->events + first, events->nr - first, sizeof(*events->events), by_event_name);
+	for (size_t i = first, same; i < events->nr; i += same) {
+		for (same = 1; i + same < events->nr &&
+			       !by_event_name(&events->events[i], &events->events[i + same]);)
+			same++;
+		if (same == 1) {
+			events->events[kept++] = events->events[i];
+			continue;
+		}
+		events->nr_ambiguous += same;
+		for (size_t k = i; k < i + same; k++)
+			free_event(&events->events[k]);
+	}
+	events->nr = kept;
+}
+
 /* A name without * or ? is taken as it is: the kernel knows more functions than tracefs lists. */
 static int find_kernel_functions(struct finding *f)
 {
 	const struct event_name *name = f->name;
+	size_t first = f->events->nr;
 	int error;
 
 	if (!f->search->list && !event_name_is_pattern(name->group) &&
 	    !event_name_is_pattern(name->name))
 		return add_kernel_function(f, name->group, name->name);
 	error = tracefs_functions(name->group, name->name, add_kernel_function, f);
+	if (!error && !f->search->list)
+		leave_out_ambiguous(f->events, first);
 	if (error == -ENOENT)
 		return fail(f, error,
 			    "this kernel does not list its functions: it is built without "
@@ -472,6 +508,11 @@ static int find_all(struct events *events, const struct event_name *name,
 
 	problem->text[0] = 0;
 	error = find(&f);
+	if (!error && events->nr == before && events->nr_ambiguous)
+		return fail(
+			&f, -ENOTSUP,
+			"none of the functions '%s' can be probed: each has the name of another one",
+			name->name);
 	if (!error && events->nr == before && events->nr_left_out && !search->returns)
 		return fail(
 			&f, -ENOTSUP,
@@ -506,12 +547,8 @@ int events_find(struct events *events, const struct event_name *name,
 
 void events_free(struct events *events)
 {
-	for (size_t i = 0; i < events->nr; i++) {
-		free(events->events[i].name);
-		free(events->events[i].path);
-		free(events->events[i].arguments);
-		function_exits_free(&events->events[i].exits);
-	}
+	for (size_t i = 0; i < events->nr; i++)
+		free_event(&events->events[i]);
 	if (events->fd)
 		close(events->fd);
 	free(events->events);

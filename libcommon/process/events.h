@@ -35,6 +35,7 @@ struct events {
 	size_t nr, room;
 	/* functions of a pattern that cannot be probed, or whose returns cannot be seen */
 	size_t nr_left_out;
+	size_t nr_ambiguous; /* functions of a pattern that have the same name as another one */
 	/*
 	 * The file of user functions and probes; 0: none. Programs are attached by this fd and not
 	 * by the path, which may lead to another file by now

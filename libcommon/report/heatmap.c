@@ -24,19 +24,38 @@ void heatmap_free(struct heatmap *map)
 
 int heatmap_add(struct heatmap *map, size_t interval, const struct histogram *histogram)
 {
-	if (interval >= map->nr) {
-		struct heatmap_column *more =
-			reallocarray(map->columns, interval + 1, sizeof(*more));
+	size_t column;
+
+	if (!map->nr_columns)
+		map->first = interval;
+	column = interval - map->first;
+	if (column >= map->nr_columns) {
+		struct heatmap_column *more = reallocarray(map->columns, column + 1, sizeof(*more));
 
 		if (!more)
 			return -ENOMEM;
-		memset(&more[map->nr], 0, (interval + 1 - map->nr) * sizeof(*more));
+		memset(&more[map->nr_columns], 0, (column + 1 - map->nr_columns) * sizeof(*more));
 		map->columns = more;
-		map->nr = interval + 1;
+		map->nr_columns = column + 1;
 	}
-	for (size_t i = 0; histogram && i < NR_BUCKETS; i++)
-		map->columns[interval].rows[i * HEATMAP_ROWS / NR_BUCKETS] += histogram->buckets[i];
+	heatmap_extend(map, interval + 1);
+	for (size_t i = 0; i < NR_BUCKETS; i++)
+		map->columns[column].rows[i * HEATMAP_ROWS / NR_BUCKETS] += histogram->buckets[i];
 	return 0;
+}
+
+void heatmap_extend(struct heatmap *map, size_t intervals)
+{
+	if (map->nr < intervals)
+		map->nr = intervals;
+}
+
+static uint64_t count_of(const struct heatmap *map, size_t interval, size_t row)
+{
+	size_t column = interval - map->first;
+
+	return interval < map->first || column >= map->nr_columns ? 0
+								  : map->columns[column].rows[row];
 }
 
 /* ---- what is shown ---- */
@@ -53,7 +72,7 @@ static uint64_t cell(const struct view *v, size_t column, size_t row)
 	uint64_t count = 0;
 
 	for (size_t i = row; i < row + v->group && i < HEATMAP_ROWS; i++)
-		count += v->map->columns[column].rows[i];
+		count += count_of(v->map, column, i);
 	return count;
 }
 
@@ -63,7 +82,7 @@ static struct view view_of(const struct heatmap *map, size_t max_rows)
 
 	for (size_t c = 0; c < map->nr; c++) {
 		for (size_t r = 0; r < HEATMAP_ROWS; r++) {
-			if (!map->columns[c].rows[r])
+			if (!count_of(map, c, r))
 				continue;
 			if (r < v.first)
 				v.first = r;

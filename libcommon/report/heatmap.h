@@ -23,8 +23,9 @@ struct heatmap {
 	char *title;
 	const struct histogram_unit *unit;
 	double interval_seconds;
-	struct heatmap_column *columns;
-	size_t nr;
+	struct heatmap_column *columns; /* of the intervals from `first` on */
+	size_t first, nr_columns;
+	size_t nr; /* intervals */
 };
 
 /* 0 or -ENOMEM */
@@ -32,10 +33,12 @@ int heatmap_init(struct heatmap *map, const char *title, const struct histogram_
 		 double interval_seconds);
 void heatmap_free(struct heatmap *map);
 /*
- * Adds the histogram of an interval, numbered from 0. NULL: an empty histogram; skipped intervals
- * are also empty. 0 or -ENOMEM
+ * Adds the histogram of an interval, numbered from 0 and not lower than before; skipped intervals
+ * are empty. 0 or -ENOMEM
  */
 int heatmap_add(struct heatmap *map, size_t interval, const struct histogram *histogram);
+/* There are so many intervals: the last ones may be empty. */
+void heatmap_extend(struct heatmap *map, size_t intervals);
 
 /* width: of the terminal, in characters; colours: use 256 colours, else plain characters */
 void heatmap_print(FILE *out, const struct heatmap *map, size_t width, bool colours);

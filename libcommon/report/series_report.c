@@ -45,6 +45,10 @@ static const struct stack_entry **stacks_of(const struct series_report *r, const
 
 static void put_whose(const struct stack_writer *w, const struct stack_entry *entry)
 {
+	if (!entry->waker && entry->key.waker) {
+		fputs("[the stack was lost]", w->out);
+		return;
+	}
 	if (!entry->waker) {
 		fputs(entry->key.kernel_stack ? "blocked in" : "not blocked, called from", w->out);
 		return;
@@ -80,7 +84,7 @@ struct json_object *series_report_json_stack(const struct stack_writer *w,
 
 	json_object_object_add(stack, unit->is_size ? "value_bytes" : "value_ns",
 			       json_number(stack_entry_ns(entry)));
-	if (!entry->waker)
+	if (!entry->waker && !entry->key.waker)
 		json_object_object_add(stack, "blocked",
 				       json_object_new_boolean(entry->key.kernel_stack));
 	if (stacks->key.pid)

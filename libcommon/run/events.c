@@ -76,6 +76,13 @@ static struct events find_some(const char *name, struct events_search search,
 	return events;
 }
 
+static void warn_of_ambiguous(const struct events *events)
+{
+	if (events->nr_ambiguous)
+		cli_warn("%s not probed: others in the kernel have the same name",
+			 counted(events->nr_ambiguous, "functions").text);
+}
+
 struct events events_named(const char *name, const struct task_filter *filter)
 {
 	struct events events =
@@ -84,6 +91,7 @@ struct events events_named(const char *name, const struct task_filter *filter)
 	if (events.nr_left_out)
 		cli_warn("%s not probed: the kernel cannot probe their first instructions",
 			 counted(events.nr_left_out, "functions").text);
+	warn_of_ambiguous(&events);
 	return events;
 }
 
@@ -109,6 +117,7 @@ struct events events_that_return(const char *name, const struct task_filter *fil
 		cli_die(EXIT_USAGE,
 			"not a function: '%s': use u:FILE:FUNCTION, or k:FUNCTION for the kernel",
 			name);
+	warn_of_ambiguous(&events);
 	return events;
 }
 
@@ -147,7 +156,7 @@ static const char *explain_refusal(const struct event *event, int error)
 	    (error == -EACCES || error == -EPERM) && !bpf_load_is_admin())
 		return "the kernel lets only CAP_SYS_ADMIN probe functions: run as root";
 	if (event->kind == EVENT_KERNEL_FUNCTION && (error == -ENOENT || error == -EADDRNOTAVAIL))
-		return "the kernel has no such function, or has it inlined: see -l";
+		return "the kernel has no such function, or several of this name, or has it inlined: see -l";
 	if (event->kind == EVENT_KERNEL_FUNCTION && error == -EINVAL)
 		return "the kernel allows no probe there: see -l for functions that can be probed";
 	if (event->kind == EVENT_PERF &&
@@ -209,16 +218,21 @@ static void attach_user(struct links *links, struct bpf_program *program,
 			bool returns, const struct task_filter *filter)
 {
 	const struct event *event = &events->events[0];
-	size_t nr_pids;
+	size_t nr_pids, nr_gone = 0;
 	pid_t *pids = processes_of(filter, &nr_pids);
 
 	if (explain_refusal(event, 0))
 		check(-EOPNOTSUPP, event);
 	if (!nr_pids)
 		check(links_attach_user(links, program, events->fd, probes, nr, returns, 0), event);
-	for (size_t p = 0; p < nr_pids; p++)
-		check(links_attach_user(links, program, events->fd, probes, nr, returns, pids[p]),
-		      event);
+	for (size_t p = 0; p < nr_pids; p++) {
+		int error =
+			links_attach_user(links, program, events->fd, probes, nr, returns, pids[p]);
+
+		/* it has ended since it was found */
+		nr_gone += error == -ESRCH;
+		check(error == -ESRCH && nr_gone < nr_pids ? 0 : error, event);
+	}
 	refuse_changed_file(events);
 	free(pids);
 }

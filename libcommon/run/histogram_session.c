@@ -85,9 +85,9 @@ static int print_heatmaps(struct histogram_session *h)
 	bool terminal = isatty(fileno(out));
 	struct winsize size = {};
 
-	for (size_t i = 0; i <= REST_SERIES; i++) /* extend all to the length of the run */
-		if (h->heatmaps[i] && heatmap_add(h->heatmaps[i], h->intervals - 1, NULL))
-			return -ENOMEM;
+	for (size_t i = 0; i <= REST_SERIES; i++)
+		if (h->heatmaps[i])
+			heatmap_extend(h->heatmaps[i], h->intervals);
 	if (h->options->svg) {
 		heatmap_svg(out, (const struct heatmap *const *)h->heatmaps, MAX_SERIES + 1);
 		return 0;

@@ -289,7 +289,7 @@ static FILE *open_descriptor(int fd)
 
 bool run_names_apart(const struct run_options *o, const char *name)
 {
-	return o->interval_ns && name && strchr(name, '%');
+	return o->every && name && strchr(name, '%');
 }
 
 bool run_reports_apart(const struct run *run)

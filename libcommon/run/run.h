@@ -46,6 +46,7 @@ struct run_output {
 struct run_options {
 	uint64_t duration_ns;  /* 0: until a signal, or the command's end */
 	uint64_t interval_ns;  /* 0: none */
+	bool every;            /* --every gave it: reports may have files of their own */
 	uint64_t nr_intervals; /* the run ends after this many; 0: no limit */
 	char **command;        /* NULL: none */
 	bool as_user;          /* run the command as this user: */

@@ -87,8 +87,14 @@ static int take(void *arg, void *bytes, size_t size)
 	struct placed_stacks placed = {};
 	size_t nr;
 
+	int error;
+
 	if (size < sizeof(*call) + calls->key_bytes || call->nr_blocked > MAX_BLOCKED_STACKS)
 		return -EBADMSG;
+	/* its stacks came before it, in another ring */
+	error = stack_store_drain(calls->session->store, 0);
+	if (error)
+		return error;
 	nr = stacks_of(calls, call, entries);
 	stack_session_place(calls->session, &placed, entries, nr);
 	if (calls->json)

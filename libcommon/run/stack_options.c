@@ -343,6 +343,7 @@ static bool parse_output(int key, char *arg, struct argp_state *state, struct st
 		    o->run.interval_ns < MIN_INTERVAL_NS)
 			argp_failure(state, EXIT_USAGE, 0, "not a time of 0.1 s or more: '%s'",
 				     arg);
+		o->run.every = true;
 		break;
 	case OPTION_LIVE:
 		o->run.live = true;

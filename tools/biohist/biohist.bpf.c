@@ -189,13 +189,27 @@ static __always_inline struct io_target target_of_bio(struct bio *bio)
 	};
 }
 
+static __always_inline void forget_unseen(struct bio *bio, const struct io *io)
+{
+	struct io_counts *counts = own_counts();
+
+	if (counts && !io->done)
+		COUNT(counts, ends_unseen);
+	io_forget(bio);
+}
+
 SEC("tp_btf/block_bio_queue")
 int BPF_PROG(bio_queued, struct bio *bio)
 {
-	struct io io = { .bytes = bio->bi_iter.bi_size };
+	struct io io = { .bytes = bio->bi_iter.bi_size }, *known;
 
-	if (!is_bio_based(bio))
+	if (!is_bio_based(bio)) {
+		/* the end of another one at this address was not seen */
+		known = io_at(bio);
+		if (known)
+			forget_unseen(bio, known);
 		return 0;
+	}
 	io.target = target_of_bio(bio);
 	if (!io_begin(ctx, bio, &io))
 		io_lost();
@@ -211,8 +225,9 @@ int BPF_PROG(bio_completed, struct request_queue *q, struct bio *bio)
 {
 	struct io *io = io_at(bio);
 
-	if (!io)
+	if (!io || io->done)
 		return 0;
+	io->done = true;
 	io_finish(io, bio->bi_status);
 	io_forget(bio);
 	return 0;

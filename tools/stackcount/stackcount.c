@@ -254,6 +254,8 @@ int main(int argc, char **argv)
 		counted.root = event_of;
 
 	bpf = kernel_opened(stackcount_bpf__open());
+	/* what interrupts an idle CPU is an event like any other */
+	bpf->rodata->with_idle = events.events[0].kind != EVENT_PERF;
 	if (o.sum) {
 		counted.value = measure_sum;
 		counted.sum_unit = find_arguments(bpf, o.sum);
