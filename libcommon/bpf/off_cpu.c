@@ -8,12 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/order.h"
 #include "bpf/kernel_names.h"
 #include "bpf/object.h"
 #include "bpf/tasks.h"
 #include "off_cpu_abi.h"
-#include "process/clock.h"
 #include "records_abi.h"
 
 /*

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "process/clock.h"
+#include "base/clock.h"
 
 struct ring {
 	struct ring_buffer *buffer;

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "process/clock.h"
+#include "base/clock.h"
 #include "process/priority.h"
 #include "slabs_abi.h"
 

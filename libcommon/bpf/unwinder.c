@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bpf/links.h"
 #include "bpf/load.h"
 #include "bpf/object.h"
 #include "bpf/unwinder_parts.h"
-#include "process/clock.h"
 
 #define DRAIN_MS 50  /* at a time: what comes faster must not keep the run from its end */
 #define LAST_MS  700 /* what a run waits for processes and tables when it is over */

@@ -3,8 +3,8 @@
 #include <malloc.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "bpf/unwinder_parts.h"
-#include "process/clock.h"
 
 #define GIVE_BACK_NS 2000000000
 #define PAUSES       100 /* times as long as giving back takes: it looks at all stacks */

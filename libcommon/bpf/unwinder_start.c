@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/order.h"
 #include "bpf/unwinder_parts.h"
-#include "process/clock.h"
 #include "unwind/foreign.h"
 
 /* what a run waits for processes, and then for tables, before it begins */

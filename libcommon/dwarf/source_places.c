@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <uthash.h>
 
 #include "base/child_limits.h"
+#include "base/clock.h"
 #include "base/order.h"
 #include "dwarf/bounded_child.h"
 #include "dwarf/gopclntab.h"
@@ -303,14 +303,6 @@ struct opener {
 	void *arg;
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ULL + t.tv_nsec;
-}
-
 /* Makes room for a child, and makes p the one that was used last. */
 static bool start_child(struct source_places *p, const struct opener *opener)
 {
@@ -343,9 +335,9 @@ static bool start_child(struct source_places *p, const struct opener *opener)
 		stop_child(oldest);
 	work.max_bytes = PLACES_MAX_BYTES - taken;
 	p->bytes_before = child_memory(0);
-	began = now_ns();
+	began = clock_ns();
 	opens = opener->open(opener->arg, &from.opened, &from.debug);
-	p->time->waited_ns += now_ns() - began;
+	p->time->waited_ns += clock_ns() - began;
 	if (!opens)
 		return false;
 	work.nr_files = list_files(&from.opened, fds);
@@ -367,12 +359,12 @@ static bool may_ask(const struct source_places *p)
 static size_t ask_child(struct source_places *p, uint64_t vaddr, char *reply, size_t max)
 {
 	/* opening may have used it up */
-	uint64_t began = now_ns(), left_ms = left_ns(p->time) / 1000000;
+	uint64_t began = clock_ns(), left_ms = left_ns(p->time) / 1000000;
 	size_t got;
 
 	bounded_child_wait(&p->child, left_ms < REPLY_TIMEOUT_MS ? left_ms : REPLY_TIMEOUT_MS);
 	got = bounded_child_ask(&p->child, &vaddr, sizeof(vaddr), reply, max);
-	p->time->waited_ns += now_ns() - began;
+	p->time->waited_ns += clock_ns() - began;
 	return got;
 }
 

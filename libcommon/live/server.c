@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "process/clock.h"
+#include "base/clock.h"
 
 #define START_MS     10000 /* for the child to load the library, on a slow machine */
 #define END_MS       500

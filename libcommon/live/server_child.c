@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/child_limits.h"
+#include "base/clock.h"
 #include "live/documents.h"
 #include "page/controls.css.h"
 #include "page/flame-html.css.h"
@@ -28,7 +29,6 @@
 #include "page/live-lanes.js.h"
 #include "page/live.css.h"
 #include "page/live.js.h"
-#include "process/clock.h"
 
 #define KEEP_NS 300000000000 /* documents */
 /* connections at a time; of more, the oldest one that sees nothing is dropped */

@@ -14,9 +14,9 @@
 #include <unistr.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "live/panes.h"
 #include "live/terminal.h"
-#include "process/clock.h"
 #include "report/escape.h"
 #include "report/json.h"
 #include "report/names_count.h"

@@ -10,8 +10,8 @@
 #include <unistd.h>
 #include <utlist.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
-#include "process/clock.h"
 #include "process/workers.h"
 
 #define BATCH 64 /* processes in a request, */

@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "dwarf/elf_file.h"
-#include "process/clock.h"
 #include "process/workers.h"
 
 #define MAX_MEMORY  (256 << 20) /* of the child */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "process/clock.h"
+#include "base/clock.h"
 #include "process/cpu_set.h"
 #include "process/perf_events.h"
 

@@ -10,7 +10,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "process/clock.h"
+#include "base/clock.h"
 
 #define FIRST (-20)
 /* who has run for more than a quarter of the last half second takes much */

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/child_limits.h"
-#include "process/clock.h"
+#include "base/clock.h"
 
 /*
  * a starter that does not answer for so long is given up, unless it waits for a CPU; so is one that

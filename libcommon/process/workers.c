@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/hash.h"
-#include "process/clock.h"
 #include "process/priority.h"
 #include "process/worker_starter.h"
 

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistr.h>
 
-#include "process/clock.h"
+#include "base/clock.h"
 #include "report/escape.h"
 
 static struct json_object *json_utc(uint64_t realtime_ns, int digits)

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/order.h"
-#include "process/clock.h"
 #include "process/trust.h"
 #include "stacks_abi.h"
 

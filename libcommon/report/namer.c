@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/recent.h"
-#include "process/clock.h"
 #include "report/name_jobs.h"
 #include "report/name_sources.h"
 

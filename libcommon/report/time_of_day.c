@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "process/clock.h"
+#include "base/clock.h"
 
 struct time_of_day time_of_day(uint64_t monotonic_ns)
 {

@@ -11,8 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bpf/object.h"
-#include "process/clock.h"
 #include "report/counted.h"
 #include "run/cli.h"
 #include "run/command.h"

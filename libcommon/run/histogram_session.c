@@ -7,10 +7,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bpf/histograms.h"
 #include "bpf/object.h"
 #include "bpf/tasks.h"
-#include "process/clock.h"
 #include "report/counted.h"
 #include "report/heatmap.h"
 #include "report/json.h"

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/order.h"
-#include "process/clock.h"
 #include "process/priority.h"
 #include "report/counted.h"
 #include "run/descendants.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "run/sampling.h"
 
+#include "base/clock.h"
 #include "bpf/links.h"
-#include "process/clock.h"
 #include "run/cli.h"
 #include "run/kernel.h"
 #include "run/task_filter.h"

@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "process/clock.h"
+#include "base/clock.h"
 #include "run/output_file.h"
 
 #define SAME_NS  200000000

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
+#include "base/clock.h"
 #include "bpf/ring.h"
-#include "process/clock.h"
 #include "report/histogram.h"
 #include "report/json.h"
 #include "report/namer.h"

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "live/terminal.h"
-#include "process/clock.h"
 #include "process/priority.h"
 #include "report/json.h"
 #include "run/cli.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "process/clock.h"
+#include "base/clock.h"
 #include "report/idle.h"
 #include "report/json.h"
 #include "report/namer.h"

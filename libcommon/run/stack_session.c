@@ -6,11 +6,11 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/clock.h"
 #include "bpf/kernel_names.h"
 #include "bpf/object.h"
 #include "live/terminal.h"
 #include "process/cgroup.h"
-#include "process/clock.h"
 #include "process/kallsyms.h"
 #include "process/priority.h"
 #include "report/counted.h"

@@ -6,8 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "process/cgroup.h"
-#include "process/clock.h"
 #include "run/cli.h"
 #include "run/descendants.h"
 

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "bpf/object.h"
 #include "bpf/tasks.h"
-#include "process/clock.h"
 #include "report/counted.h"
 #include "report/histogram.h"
 #include "run/cli.h"

@@ -9,9 +9,9 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/order.h"
-#include "process/clock.h"
 #include "process/trust.h"
 #include "process/workers.h"
 #include "unwind/foreign_work.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "process/clock.h"
+#include "base/clock.h"
 #include "process/trust.h"
 #include "table/region_table.h"
 

@@ -7,9 +7,9 @@
 #include <unistd.h>
 #include <uthash.h>
 
+#include "base/clock.h"
 #include "base/paged.h"
 #include "dwarf/gopclntab.h"
-#include "process/clock.h"
 #include "process/trust.h"
 #include "process/workers.h"
 #include "table/code_entries.h"

@@ -9,8 +9,8 @@
 
 #include "base/array.h"
 #include "base/child_limits.h"
+#include "base/clock.h"
 #include "base/hash.h"
-#include "process/clock.h"
 #include "process/paths.h"
 
 /*

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/clock.h"
 #include "base/search.h"
-#include "process/clock.h"
 
 struct publisher {
 	struct tables *tables;

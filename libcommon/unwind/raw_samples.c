@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/order.h"
 #include "base/search.h"
-#include "process/clock.h"
 #include "unwind/raw_stack.h"
 
 /*

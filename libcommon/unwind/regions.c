@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/search.h"
-#include "process/clock.h"
 #include "table/region_table.h"
 #include "tables_abi.h"
 

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "base/clock.h"
 #include "base/paged.h"
-#include "process/clock.h"
 #include "unwind/table_upload.h"
 #include "tables_abi.h"
 

@@ -13,9 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bpf/load.h"
 #include "bpf/object.h"
-#include "process/clock.h"
 
 #define LOADS        10
 #define MAX_PROGRAMS 32

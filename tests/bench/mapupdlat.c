@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "process/clock.h"
+#include "base/clock.h"
 
 #define UPDATES 1000000
 #define OTHERS  3000000

@@ -16,8 +16,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bpf/slab_maps.h"
-#include "process/clock.h"
 #include "unwind/mapping_list.h"
 #include "unwind/table_upload.h"
 #include "processes_abi.h"

@@ -12,7 +12,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "process/clock.h"
+#include "base/clock.h"
 #include "unwind/raw_samples.h"
 #include "unwind/raw_stack.h"
 #include "check.h"

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "process/clock.h"
+#include "base/clock.h"
 #include "process/workers.h"
 #include "check.h"
 

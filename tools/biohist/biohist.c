@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* biohist: how long block I/O takes, and how large it is. */
+#include "base/clock.h"
 #include "biohist.skel.h"
 #include "bpf/object.h"
 #include "io_names.h"
-#include "process/clock.h"
 #include "report/json.h"
 #include "run/histogram_session.h"
 #include "run/kernel.h"

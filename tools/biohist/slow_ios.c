@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "biohist_abi.h"
 #include "bpf/ring.h"
 #include "io_names.h"
-#include "process/clock.h"
 #include "report/histogram.h"
 #include "report/json.h"
 #include "report/series_report.h"

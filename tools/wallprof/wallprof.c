@@ -9,12 +9,12 @@
 #include <time.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "bpf/object.h"
 #include "bpf/off_cpu.h"
 #include "bpf/tasks.h"
 #include "live/lanes.h"
 #include "off_cpu_abi.h"
-#include "process/clock.h"
 #include "report/counted.h"
 #include "report/idle.h"
 #include "report/json.h"

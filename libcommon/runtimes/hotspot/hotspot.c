@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "dwarf/exports.h"
 #include "machine_abi.h"
-#include "process/clock.h"
 #include "runtimes/hotspot/hotspot_parts.h"
 #include "stacks_abi.h"
 #include "tables_abi.h"

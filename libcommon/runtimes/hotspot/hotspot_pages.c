@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "process/clock.h"
+#include "base/clock.h"
 #include "runtimes/hotspot/hotspot_parts.h"
 #include "stacks_abi.h"
 #include "unwind/mapping_list.h"

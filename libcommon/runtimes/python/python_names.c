@@ -6,9 +6,9 @@
 #include <uthash.h>
 #include <utlist.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/order.h"
-#include "process/clock.h"
 #include "runtimes/python/python_work.h"
 #include "runtimes/python_abi.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* CLOCK_MONOTONIC: also the clock of bpf_ktime_get_ns() and of our perf records. */
-#ifndef EHPERF_PROCESS_CLOCK_H
-#define EHPERF_PROCESS_CLOCK_H
+#ifndef EHPERF_BASE_CLOCK_H
+#define EHPERF_BASE_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
