@@ -275,7 +275,7 @@ struct probe_link_info {
 	__u64 missed; /* from 6.7 on */
 	__u64 cookie;
 };
-enum { LINK_PERF_EVENT = 7, PERF_EVENT_KPROBE = 3, PERF_EVENT_KRETPROBE = 4 };
+enum { LINK_PERF_EVENT = 7, PERF_EVENT_KPROBE = 3 };
 
 /* how often the kernel has passed over a probe that was hit within another probe's handler */
 static uint64_t probe_missed(const struct link_of *link)
@@ -285,10 +285,8 @@ static uint64_t probe_missed(const struct link_of *link)
 
 	if (bpf_obj_get_info_by_fd(link->link ? bpf_link__fd(link->link) : link->fd, &info, &size))
 		return 0;
-	if (info.type != LINK_PERF_EVENT ||
-	    (info.kind != PERF_EVENT_KPROBE && info.kind != PERF_EVENT_KRETPROBE))
-		return 0;
-	return info.missed;
+	/* a return that was missed is a call that has not returned */
+	return info.type == LINK_PERF_EVENT && info.kind == PERF_EVENT_KPROBE ? info.missed : 0;
 }
 
 static bool seen_before(const struct links *links, size_t nr, const struct bpf_program *program)

@@ -366,6 +366,7 @@ static int put_others(struct slices *s)
 	struct stack_entry others = { .key = { .end = END_LOST, .comm = "[others]" },
 				      .user = &mark.frames };
 	struct measure plain = *s->shown->summary.measure;
+	struct json_object *head;
 	struct leaves leaves;
 	FILE *out;
 	int error;
@@ -376,9 +377,16 @@ static int put_others(struct slices *s)
 	if (error)
 		return error;
 	s->nr_stacks = 1;
+	head = stack_json_begin(&plain, &others);
+	if (s->shown->writer.root)
+		json_add_name(head, "event", others.key.comm);
+	if (plain.is_time) {
+		json_object_object_add(head, "blocked_ns", json_number(0));
+		json_object_object_add(head, "waiting_ns", json_number(0));
+	}
 	out = more(s, STACKS);
 	putc('[', out);
-	error = put_side(s, out, &leaves, others.key.comm, "", stack_json_begin(&plain, &others));
+	error = put_side(s, out, &leaves, others.key.comm, "", head);
 	putc(']', out);
 	return error;
 }

@@ -163,6 +163,8 @@ static uint64_t runtime_frame(struct recorded_names *names, const struct frame_n
 	return frame->frame;
 }
 
+#define MAX_NAMES_OF_ADDRESS 64
+
 /*
  * Code may come where other code was. A frame in no file gets a tag for each name that its address
  * has had.
@@ -172,7 +174,7 @@ static uint64_t tagged(const struct recorded_names *names, pid_t pid, uint64_t f
 {
 	uint64_t with_tag = frame;
 
-	for (uint64_t tag = 1; tag <= MAX_FRAME_TAG; tag++) {
+	for (uint64_t tag = 1; tag < MAX_NAMES_OF_ADDRESS; tag++) {
 		const struct recorded *known = find(names, key_of(pid, with_tag));
 		const char *other = known ? known->names[known->nr - 1].symbol : NULL;
 

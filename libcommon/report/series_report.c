@@ -92,7 +92,9 @@ struct json_object *series_report_json_stack(const struct stack_writer *w,
 	if (entry->waker)
 		json_object_object_add(stack, "comm", json_name(stacks->key.comm));
 	json_object_object_add(stack, "ended_by",
-			       json_object_new_string(end_reason_name(stacks->key.end)));
+			       json_object_new_string(end_reason_name(
+				       entry->key.waker && !entry->waker ? END_LOST
+									 : stacks->key.end)));
 	stack_json_frames(w, stacks, stack);
 	return stack;
 }

@@ -289,8 +289,8 @@ static void emit_location(struct pprof *p, struct location *location, uint64_t f
 		l.mapping_id = mapping_of(p, 0, 0);
 	} else if (FRAME_IS_RUNTIME(frame)) {
 		l.address = 0; /* it has none */
-	} else if (frame_in_no_file(frame) && FRAME_TAG(frame) <= MAX_FRAME_TAG) {
-		l.address &= (1ULL << FRAME_TAG_SHIFT) - 1;
+	} else if (frame_in_no_file(frame) && names[nr - 1].address) {
+		l.address = names[nr - 1].address - !!(frame & FRAME_CALL);
 	} else if (!key->pid && FRAME_MODULE(key->frame)) {
 		l.mapping_id = mapping_of(p, FRAME_MODULE(key->frame), FRAME_OFFSET(key->frame));
 		l.address = FILE_START(l.mapping_id) + FRAME_OFFSET(key->frame);

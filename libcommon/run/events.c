@@ -2,6 +2,7 @@
 #include "run/events.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,7 @@ static struct events find(const char *text, struct events_search search,
 	struct events_problem *problem = calloc(1, sizeof(*problem));
 	struct event_name *name = calloc(1, sizeof(*name));
 	struct events events = {};
-	size_t nr_pids;
+	size_t nr_pids, p = 0;
 	pid_t *pids = task_filter_processes(filter, &nr_pids);
 	const char *wrong;
 	int error;
@@ -51,8 +52,11 @@ static struct events find(const char *text, struct events_search search,
 	if (name->kind == EVENT_KERNEL_FUNCTION && !has_pmu("kprobe"))
 		cli_die(EXIT_FAILURE, "cannot attach to '%s': " NO_KPROBES, text);
 	search.symbols = &symbols;
-	search.pid = nr_pids ? pids[0] : 0;
-	error = events_find(&events, name, &search, problem);
+	do {
+		search.pid = nr_pids ? pids[p] : 0;
+		error = events_find(&events, name, &search, problem);
+		/* it may have ended since it was found */
+	} while (error && ++p < nr_pids && kill(search.pid, 0) && errno == ESRCH);
 	if (error && problem->text[0])
 		cli_die(EXIT_FAILURE, "%s", problem->text);
 	cli_check(error, "find the events");
@@ -76,11 +80,11 @@ static struct events find_some(const char *name, struct events_search search,
 	return events;
 }
 
-static void warn_of_ambiguous(const struct events *events)
+static void warn_of_ambiguous(size_t nr)
 {
-	if (events->nr_ambiguous)
+	if (nr)
 		cli_warn("%s not probed: others in the kernel have the same name",
-			 counted(events->nr_ambiguous, "functions").text);
+			 counted(nr, "functions").text);
 }
 
 struct events events_named(const char *name, const struct task_filter *filter)
@@ -91,7 +95,7 @@ struct events events_named(const char *name, const struct task_filter *filter)
 	if (events.nr_left_out)
 		cli_warn("%s not probed: the kernel cannot probe their first instructions",
 			 counted(events.nr_left_out, "functions").text);
-	warn_of_ambiguous(&events);
+	warn_of_ambiguous(events.nr_ambiguous);
 	return events;
 }
 
@@ -117,7 +121,7 @@ struct events events_that_return(const char *name, const struct task_filter *fil
 		cli_die(EXIT_USAGE,
 			"not a function: '%s': use u:FILE:FUNCTION, or k:FUNCTION for the kernel",
 			name);
-	warn_of_ambiguous(&events);
+	warn_of_ambiguous(events.nr_ambiguous);
 	return events;
 }
 
@@ -247,19 +251,26 @@ void events_attach(struct links *links, struct bpf_program *program, const struc
 		   bool returns, const struct task_filter *filter)
 {
 	struct user_probe *probes = calloc(events->nr, sizeof(*probes));
+	size_t nr_ambiguous = 0;
 
 	if (!probes)
 		cli_check(-ENOMEM, "attach to the events");
 	for (size_t i = 0; i < events->nr; i++) {
 		const struct event *event = &events->events[i];
+		int error;
 
 		probes[i] = (struct user_probe){ event->file_offset, event->semaphore_offset, i };
 		if (in_user_code(events))
 			continue;
 		if (explain_refusal(event, 0))
 			check(-EOPNOTSUPP, event);
-		check(links_attach_event(links, program, event, returns, i), event);
+		error = links_attach_event(links, program, event, returns, i);
+		/* the kernel knows more of this name than tracefs lists, such as a module's */
+		nr_ambiguous += error == -EADDRNOTAVAIL;
+		check(error == -EADDRNOTAVAIL && nr_ambiguous < events->nr ? 0 : error, event);
 	}
+	if (!returns)
+		warn_of_ambiguous(nr_ambiguous);
 	if (in_user_code(events))
 		attach_user(links, program, events, probes, events->nr, returns, filter);
 	free(probes);

@@ -73,7 +73,8 @@ int wall_folded(const struct wall *w)
 	if (!error) {
 		size_t nr = merged_texts_sort(lines);
 
-		for (size_t i = 0; i < nr; i++) {
+		/* sums that round to 0 are left out */
+		for (size_t i = 0; i < nr && merged_texts_get(lines, i)->value >= 500; i++) {
 			uint64_t ns = merged_texts_print(lines, w->writer.out, i);
 
 			fprintf(w->writer.out, " %" PRIu64 "\n", (ns + 500) / 1000);

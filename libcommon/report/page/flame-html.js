@@ -21,6 +21,7 @@ function regrouped(tree, rename, wanted) {
 		if (!parent && label.kind === 't') {
 			const root = rename(label);
 			if (!root) {
+				made.rootless = true;
 				to[i] = 0;
 				made.self[0] += tree.self[i];
 				made.before[0] += tree.before[i];
@@ -40,7 +41,7 @@ function regrouped(tree, rename, wanted) {
 
 // Does a waker's side begin here, upside down? What was woken up ends above it.
 function beginsWaker(tree, node) {
-	return tree.parent[node] > 0 && tree.kind(node) === 't' && tree.name(node) === '--';
+	return (tree.parent[node] > 0 || tree.rootless) && tree.kind(node) === 't' && tree.name(node) === '--';
 }
 
 // For each function: its own value, and that with its callees, recursion counted once.

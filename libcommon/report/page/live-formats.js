@@ -100,7 +100,8 @@ const liveFormats = {
 		let now = 1000 * Math.round(slices[0]?.from ?? 0);	// us
 		const sums = [...live.sums(slices, idle)].sort((a, b) => b[1][1] - a[1][1]);
 		// more than a browser can take: the same share of each stack's samples
-		const all = weighed ? 0 : sums.reduce((sum, [, [count]]) => sum + count, 0), share = Math.min(1, MAX_PERF_SAMPLES / (all || 1));
+		const depth = number => [tables.stacks[number].user, tables.stacks[number].kernel].reduce((sum, node) => sum + [...tables.way(node)].length, 1);
+		const all = weighed ? 0 : sums.reduce((sum, [number, [count]]) => sum + count * depth(number), 0), share = Math.min(1, MAX_PERF_LINES / (all || 1));
 		let due = 0;
 		for (const [number, [count, value]] of sums) {
 			const {user, kernel, head} = tables.stacks[number], name = escaped(head.comm || '[unknown]', /^[ #]/);
@@ -121,7 +122,7 @@ const liveFormats = {
 };
 
 // of a download as perf's text
-const MAX_PERF_SAMPLES = 1e6;
+const MAX_PERF_LINES = 2e6;
 
 // Those that need no more than the tree
 const sumFormats = ['folded', 'json', 'html', 'svg'];
@@ -261,7 +262,7 @@ function pprofOf(live, slices, idle, about) {
 		add(2, [1, [...waker ? side(waker, waker.head.pid).reverse() : [], ...side(stack, head.pid)]],
 			[2, two ? [times, BigInt(sum) * BigInt(start.value_ns || 1)] : [times]],
 			named('pid', head.pid), named('tid', head.tid), label('comm', head.comm),
-			...time ? [label('state', head.state)] : [],
+			...time && head.state ? [label('state', head.state)] : [],
 			...process?.cmdline ? [label('cmdline', process.cmdline)] : [], ...process?.cgroup ? [label('cgroup', process.cgroup)] : [],
 			...root ? [label('event', root)] : [], ...waker ? [label('waker', waker.head.interrupt ? '[interrupt]' : waker.head.comm)] : []);
 	}
