@@ -341,9 +341,9 @@ int BPF_PROG(thread_switches, bool preempt, struct task_struct *prev, struct tas
 	}
 	if (leaves && prev_state & TASK_DEAD)
 		thread_ended(leaves, prev, now_ns);
-	else if (leaves)
+	else if (leaves) /* .__state 0: a signal was pending, and it has not left the queue */
 		leave(ctx, prev, leaves, now_ns, clock_ns,
-		      leaves_runnable(preempt, prev_state) ? 0 : prev_state);
+		      leaves_runnable(preempt, prev_state) || !prev->__state ? 0 : prev_state);
 	return 0;
 }
 
@@ -377,14 +377,28 @@ static __always_inline bool is_measured(struct task_struct *task)
 	return !is_own(task) && task_wanted(task, task_user_pid(task), task_user_tid(task));
 }
 
-SEC("tp_btf/sched_process_fork")
-int BPF_PROG(thread_begins, struct task_struct *parent, struct task_struct *child)
+static __always_inline void begin_thread(struct task_struct *child)
 {
 	struct stack_stats *counts = own_stats();
 
 	if (!ended_ns && is_measured(child) &&
 	    !bpf_task_storage_get(&threads, child, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE) && counts)
 		counts->forks_lost++;
+}
+
+/* After this, the child of a process that is followed is listed. */
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(thread_begins, struct task_struct *parent, struct task_struct *child)
+{
+	begin_thread(child);
+	return 0;
+}
+
+/* The kernel makes workers of io_uring and vhost without a fork. */
+SEC("tp_btf/task_newtask")
+int BPF_PROG(worker_begins, struct task_struct *child)
+{
+	begin_thread(child);
 	return 0;
 }
 

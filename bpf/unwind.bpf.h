@@ -262,20 +262,21 @@ VERIFIED_ONCE int walk_stack(struct user_walk *u)
 		bpf_loop(u->max_steps / STEPS_A_TURN, unwind_next, &u, 0);
 	}
 	walk_close(u);
-	if (with_runtimes && u->stack.nr_frames)
+	if (with_runtimes && u->stack.nr_frames && !u->of_other)
 		add_runtime_frames(u);
 	return 0;
 }
 
 /*
- * Unwinds the user stack of the running task, in at most this many steps. The frames,
- * u->stack.nr_frames of them, are in their places (frame_place.h) in u->frames, or in
- * own_deep_stack(), and are named by u->stack.id (0: none); u->end is the enum end_reason.
+ * Unwinds the user stack of a task in at most this many steps: of the running one, or of a new
+ * thread. The frames, u->stack.nr_frames of them, are in their places (frame_place.h) in u->frames,
+ * or in own_deep_stack(), and are named by u->stack.id (0: none); u->end is the enum end_reason.
  */
 static __always_inline void unwind_current(struct user_walk *u, struct task_struct *task,
 					   __u32 max_steps)
 {
 	walk_reset(u, max_depth, max_steps);
+	u->of_other = task != bpf_get_current_task_btf();
 	u->end = END_NO_USER;
 	if (!has_user_stack(task))
 		return;

@@ -98,7 +98,8 @@ struct user_walk {
 	bool by_fp; /* the frame was found by its callee's frame pointer */
 	/* a runtime's functions are among the frames, to be named by its memory */
 	bool has_functions;
-	bool guessed; /* the frame was found without a rule: it must prove to be code */
+	bool of_other; /* the task is not the running one, whose runtimes' frames would be found */
+	bool guessed;  /* the frame was found without a rule: it must prove to be code */
 	__u32 tgid;
 	__s32 end;
 	__s32 end_if_wrong; /* the end reason if the guessed caller is not code */

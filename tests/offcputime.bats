@@ -254,6 +254,17 @@ nothing_lost() {
 	[ $here -ge 1 ]
 }
 
+@test "a worker that io_uring begins meanwhile is measured, and so is what it waits for" {
+	need_root
+	need uring
+	local status=0
+	uring || status=$?
+	[ "$status" -ne 77 ] || skip "no io_uring"
+	offcputime -j -- uring >"$WORK/out" 2>"$WORK/err"
+	valid_json
+	expect "$(stacks 'map(select(.comm | startswith("iou-wrk")) | .value_ns) | add // 0') > 4e8"
+}
+
 # bats test_tags=full
 @test "make -j2 of a C project, from its start to its end: complete for 99 % of the time" {
 	need_root

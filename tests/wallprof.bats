@@ -232,6 +232,23 @@ load lib.bash
 	expect "$(awk '/Perl_.*\[running\]/ { n += $NF } END { print n }' "$WORK/folded") > 20000"
 }
 
+@test "a process that has ended, and that nobody has waited for, does not run" {
+	need_root
+	local zombie
+	python3 -c 'import subprocess, time
+p = subprocess.Popen(["true"])
+print(p.pid, flush=True)
+time.sleep(30)' >"$WORK/pid" &
+	local parent=$!
+	until [ -s "$WORK/pid" ]; do sleep 0.05; done
+	zombie=$(cat "$WORK/pid")
+	until grep -q '^State:.*zombie' "/proc/$zombie/status"; do sleep 0.05; done
+	wallprof -j -q -o "$WORK/out.jsonl" 0.5 2>"$WORK/err"
+	kill $parent
+	jq -e -n --argjson zombie "$zombie" 'any(inputs; .type == "thread" and .tid == $zombie) | not' "$WORK/out.jsonl"
+	jq -e -n --argjson parent "$parent" 'any(inputs; .type == "thread" and .tid == $parent)' "$WORK/out.jsonl"
+}
+
 # what the script returns as JSON, which drives the page by pointer and keys
 driven() {	# PAGE SCRIPT
 	look_at "$1" eval "(() => {

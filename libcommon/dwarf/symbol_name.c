@@ -5,17 +5,18 @@
 
 #include "dwarf/demangle.h"
 
-/* GCC's and LLVM's; a number may follow each */
-static const char *const clone_suffixes[] = {
-	"lto_priv", "constprop", "isra",      "part", "cold", "localalias", "llvm",
-	"clone",    "ipa_cp",    "simdclone", "warm", "hot",  "unlikely",
+/* GCC's and LLVM's. Without its number, one of the first kind is a part of a name: "list.clone" */
+static const char *const numbered_suffixes[] = {
+	"lto_priv", "constprop", "isra", "part", "llvm", "clone", "ipa_cp", "simdclone", NULL,
+};
+static const char *const other_suffixes[] = {
+	"cold", "localalias", "warm", "hot", "unlikely", NULL,
 };
 
-static bool is_clone_suffix(const char *suffix, size_t length)
+static bool has(const char *const *suffixes, const char *suffix, size_t length)
 {
-	for (size_t i = 0; i < sizeof(clone_suffixes) / sizeof(clone_suffixes[0]); i++)
-		if (strlen(clone_suffixes[i]) == length &&
-		    !memcmp(clone_suffixes[i], suffix, length))
+	for (; *suffixes; suffixes++)
+		if (strlen(*suffixes) == length && !memcmp(*suffixes, suffix, length))
 			return true;
 	return false;
 }
@@ -33,7 +34,7 @@ static size_t last_dot(const char *name, size_t length)
 /* the length without one suffix, with its number if it has one */
 static size_t without_suffix(const char *name, size_t length)
 {
-	size_t dot = last_dot(name, length), end = length;
+	size_t dot = last_dot(name, length), end = length, bytes;
 
 	if (!dot)
 		return length;
@@ -41,7 +42,11 @@ static size_t without_suffix(const char *name, size_t length)
 		end = dot;
 		dot = last_dot(name, end);
 	}
-	return dot && is_clone_suffix(name + dot + 1, end - dot - 1) ? dot : length;
+	bytes = end - dot - 1;
+	if (dot && (has(other_suffixes, name + dot + 1, bytes) ||
+		    (end < length && has(numbered_suffixes, name + dot + 1, bytes))))
+		return dot;
+	return length;
 }
 
 size_t symbol_name_fold(const char *raw)

@@ -8,6 +8,8 @@
 #include "base/hash.h"
 #include "process/kallsyms.h"
 
+#define TRAMPOLINE_BYTES 4096
+
 struct named_address {
 	uint64_t address;
 	struct kernel_symbol symbol; /* .name NULL: it has none */
@@ -95,14 +97,18 @@ static struct named_address *add(struct kernel_symbols *s, uint64_t address, con
 	return named;
 }
 
-/* what the kernel has not named */
-static void look_up(struct kernel_symbols *s, uint64_t address, struct kernel_symbol *symbol)
+/*
+ * What the kernel has not named. Where it has been asked, that is a trampoline's page, or code that
+ * is gone: then the symbol below it is another's.
+ */
+static void look_up(struct kernel_symbols *s, uint64_t address, bool asked,
+		    struct kernel_symbol *symbol)
 {
 	const struct kallsym *found;
 
 	kernel_symbols_read(s);
 	found = s->kallsyms ? kallsyms_find(s->kallsyms, address) : NULL;
-	if (found)
+	if (found && !(asked && address - found->start >= TRAMPOLINE_BYTES))
 		*symbol = (struct kernel_symbol){
 			.offset = address - found->start,
 			.name = found->name,
@@ -123,7 +129,7 @@ static struct named_address *learn(struct kernel_symbols *s, uint64_t address)
 	if (named->symbol.name)
 		named->symbol.schedules = schedules;
 	else
-		look_up(s, address, &named->symbol);
+		look_up(s, address, answered, &named->symbol);
 	return named;
 }
 

@@ -2,6 +2,7 @@
 #include "process/worker_child.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -93,11 +94,14 @@ _Noreturn void worker_child_run(int socket, const struct worker_kind *kind, void
 	const struct worker_limits *limits = &kind->limits;
 	struct worker_file kept = { .fd = -1 };
 	struct worker_message message;
+	int null = limits->writes ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
+	const int none[] = { null, null };
 	pid_t parent = getppid();
 
 	prctl(PR_SET_NAME, limits->opens ? "ehperf-opener" : "ehperf-worker");
 	child_set_signals();
-	if (!child_keep_only(socket))
+	/* what writes files writes nothing into them by way of standard error */
+	if (!child_keep_files(socket, none, limits->writes ? 2 : 0))
 		_exit(1);
 	madvise(area, kind->area_bytes, MADV_DONTFORK); /* a child of its own must not see it */
 	child_limit_memory(limits->bytes);

@@ -84,8 +84,8 @@ void off_cpu_run_configure(struct bpf_object *object, const struct off_cpu_optio
 static void attach(struct links *links, struct bpf_object *object)
 {
 	static const char *const programs[] = {
-		"thread_begins", "command_begins", "thread_starts",
-		"thread_waking", "thread_wakes",   "thread_switches"
+		"thread_begins", "worker_begins", "command_begins",  "thread_starts",
+		"thread_waking", "thread_wakes",  "thread_switches",
 	};
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)

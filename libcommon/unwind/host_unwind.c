@@ -90,6 +90,9 @@ void host_unwind(const struct slabs *slabs, loc_t process, const struct host_reg
 	walk.slabs = slabs;
 	walk.memory = memory;
 	walk_reset(u, max_depth, WALK_STEPS(max_depth));
+	/* lists that were released have this generation in common */
+	if (list && !list->generation)
+		memset(u->memos, 0, sizeof(u->memos));
 	memcpy(u->frame.reg, registers->reg, sizeof(u->frame.reg));
 	u->frame.ip = registers->ip;
 	u->in_syscall = registers->in_syscall;

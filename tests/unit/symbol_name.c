@@ -21,6 +21,8 @@ static void check_folding(void)
 		{ "f.cold", "f" },
 		{ "f.cold.3", "f" },
 		{ "f.part.0", "f" },
+		{ "list.clone", "list.clone" }, /* Zig, Odin, Go: without a number, a name */
+		{ "list.clone.cold.2", "list.clone" },
 		{ "f.isra.0.cold", "f" },
 		{ "f.constprop.0.isra.12", "f" },
 		{ "f.lto_priv.0.lto_priv.1", "f" },

@@ -240,7 +240,7 @@ int list_lives(struct bpf_iter__task *ctx)
 	struct life_name name;
 	__u64 begun_ns;
 
-	if (!thread || !task_fits(task))
+	if (!thread || SIGNED_FIELD(task, exit_state) || !task_fits(task))
 		return 0;
 	begun_ns = thread->seen == BEGUN ? thread->first.off.left_ns : 0;
 	name = name_of(task, LIFE_OBSERVED, begun_ns ? begun_ns : bpf_ktime_get_ns());

@@ -532,7 +532,7 @@ int main(int argc, char **argv)
 	 * New threads first: those that exist already get their storages later, in off_cpu_begin().
 	 */
 	kernel_attach(&links, "the scheduler's tracepoints", bpf->progs.thread_begins,
-		      bpf->progs.command_begins, bpf->progs.thread_starts,
+		      bpf->progs.worker_begins, bpf->progs.command_begins, bpf->progs.thread_starts,
 		      bpf->progs.thread_renamed, bpf->progs.thread_exits, bpf->progs.thread_waking,
 		      bpf->progs.thread_wakes, bpf->progs.thread_switches);
 	begin_lives(bpf, &session, timeline, o.stacks.run.command);

@@ -194,8 +194,11 @@ int hotspot_make_pages(struct hotspot *h)
 		nr = max;
 	h->extent_bytes = calloc(nr, sizeof(*h->extent_bytes));
 	h->pages = h->extent_bytes ? slabs_alloc(h->slabs, nr * sizeof(struct table_page)) : 0;
-	if (!h->pages)
+	if (!h->pages) {
+		free(h->extent_bytes);
+		h->extent_bytes = NULL;
 		return -ENOMEM;
+	}
 	memset(slabs_at(h->slabs, h->pages), 0, nr * sizeof(struct table_page));
 	h->start = start;
 	h->nr_pages = nr;

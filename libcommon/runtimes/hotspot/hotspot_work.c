@@ -444,7 +444,18 @@ int hotspot_ask(struct foreign *foreign, const struct hotspot_question *q,
 	if (error)
 		return error;
 	*answer = got;
-	return *bytes < sizeof(**answer) ? -EBADMSG : 0;
+	return *bytes < sizeof(**answer) || !hotspot_heaps_are_sound(&(*answer)->heaps) ? -EBADMSG
+											: 0;
+}
+
+bool hotspot_heaps_are_sound(const struct hotspot_heaps *heaps)
+{
+	if (heaps->nr > MAX_CODE_HEAPS)
+		return false;
+	for (uint32_t i = 0; i < heaps->nr; i++)
+		if (heaps->heap[i].start >= heaps->heap[i].limit)
+			return false;
+	return true;
 }
 
 const struct hotspot_code *hotspot_code_next(const struct hotspot_answer *answer, size_t bytes,
@@ -458,6 +469,7 @@ const struct hotspot_code *hotspot_code_next(const struct hotspot_answer *answer
 	    code->name_bytes > bytes || code_bytes(code) > bytes - *at ||
 	    !hotspot_name_is_sound(hotspot_code_name(code), code->name_bytes) ||
 	    b->start >= b->end || b->end - b->start > MAX_BLOB_BYTES || b->end >= 1ULL << 47 ||
+	    b->code_start < b->start || b->code_end < b->code_start || b->end < b->code_end ||
 	    b->kind >= NR_HOTSPOT_KINDS || b->name[sizeof(b->name) - 1] || !code->nr_rows ||
 	    code->rows[0].at)
 		return NULL;
