@@ -234,6 +234,7 @@ load lib.bash
 
 @test "a process that has ended, and that nobody has waited for, does not run" {
 	need_root
+	need python3
 	local zombie
 	python3 -c 'import subprocess, time
 p = subprocess.Popen(["true"])
