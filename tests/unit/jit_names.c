@@ -65,6 +65,11 @@ static void check_perf_map(void)
 	put(fd, "7f0010 20 anew\n", 15);
 	check(!perf_map_read(&map, fd, &names) && is(&names, 0x7f0018, UINT64_MAX, "anew") &&
 	      is(&names, 0x7f0030, UINT64_MAX, "two with blanks"));
+	/* written anew, and longer than before */
+	check(!ftruncate(fd, 0) && !lseek(fd, 0, SEEK_SET));
+	put(fd, "7f0010 20 other\n7f0050 10 more\n", 31);
+	check(!perf_map_read(&map, fd, &names) && is(&names, 0x7f0018, UINT64_MAX, "other") &&
+	      is(&names, 0x7f0050, UINT64_MAX, "more"));
 	close(fd);
 	jit_names_free(&names);
 }

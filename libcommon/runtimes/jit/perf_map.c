@@ -95,6 +95,22 @@ static int read_on(struct perf_map *map, int fd, struct jit_names *names, char *
 	}
 }
 
+/* false: there are no so many bytes there */
+static bool read_tail(const struct perf_map *map, int fd, char tail[PERF_MAP_TAIL])
+{
+	uint64_t bytes = map->at < PERF_MAP_TAIL ? map->at : PERF_MAP_TAIL;
+
+	memset(tail, 0, PERF_MAP_TAIL);
+	return pread(fd, tail, bytes, map->at - bytes) == (ssize_t)bytes;
+}
+
+static bool is_written_anew(const struct perf_map *map, int fd)
+{
+	char tail[PERF_MAP_TAIL];
+
+	return !read_tail(map, fd, tail) || memcmp(tail, map->tail, PERF_MAP_TAIL);
+}
+
 int perf_map_read(struct perf_map *map, int fd, struct jit_names *names)
 {
 	char *buffer;
@@ -103,12 +119,14 @@ int perf_map_read(struct perf_map *map, int fd, struct jit_names *names)
 
 	if (fstat(fd, &st))
 		return -errno;
-	if (map->dev != st.st_dev || map->inode != st.st_ino || (uint64_t)st.st_size < map->at)
+	if (map->dev != st.st_dev || map->inode != st.st_ino || is_written_anew(map, fd))
 		*map = (struct perf_map){ .dev = st.st_dev, .inode = st.st_ino };
 	buffer = malloc(BUFFER_BYTES);
 	if (!buffer)
 		return -ENOMEM;
 	error = read_on(map, fd, names, buffer);
 	free(buffer);
+	if (!error && !read_tail(map, fd, map->tail))
+		map->at = 0; /* it was cut meanwhile */
 	return error;
 }

@@ -11,13 +11,17 @@
 
 #define PERF_MAP_MAX_BYTES (256ULL << 20) /* read of a file */
 
+#define PERF_MAP_TAIL 64
+
 struct perf_map {
 	uint64_t dev, inode, at; /* the file, and the offset up to which it was read */
+	/* the last bytes before that: others there now mean that the file was written anew */
+	char tail[PERF_MAP_TAIL];
 };
 
 /*
- * Reads what was added to the file since the last call; all of it, if it is another file or has
- * become shorter. A line that does not parse is counted in names->bad; one without a newline is
+ * Reads what was added to the file since the last call; all of it, if it is another file, or was
+ * written anew. A line that does not parse is counted in names->bad; one without a newline is
  * left for the next call. 0 or -errno
  */
 int perf_map_read(struct perf_map *map, int fd, struct jit_names *names);
