@@ -47,7 +47,7 @@ state() { tmux -S "$SOCKET" display-message -p "$1"; }
 wait_for_samples() {	# [LEAST]
 	local LEAST=${1:-20}
 	enough() { [ "$(samples)" -ge "$LEAST" ]; }
-	wait_until enough
+	wait_until enough || { screen; return 1; }
 }
 samples() { screen | sed -nE '2s/^([0-9]+) .*/\1/p' | grep . || echo 0; }
 
@@ -743,6 +743,7 @@ end_by() {	# SECONDS SIGNAL|WORKER...
 	wait_until_gone "$keeper"
 }
 
+# bats test_tags=timing
 @test "a terminal that stops reading: the measuring ends in time, and the report is written" {
 	local tty tool
 	two_programs
