@@ -327,24 +327,23 @@ static int put_side(struct slices *s, FILE *out, const struct leaves *leaves, co
 
 /*
  * 0, -ENOMEM, or -ENOSPC: nothing of it is there but frames and nodes, which a later document need
- * not have
+ * not have. about: its JSON without frames, which is freed
  */
-static int put_stack(struct slices *s, const struct stack_entry *entry)
+static int put_sides(struct slices *s, const struct stack_entry *entry, const char *root,
+		     struct json_object *about)
 {
-	struct stack_entry plain = *entry;
 	const struct stack_entry *waker = entry->waker;
-	const char *root = s->shown->writer.root ? s->shown->writer.root(entry) : "";
 	struct leaves own, of_waker;
 	int error = add_sides(s, entry, &own) ?: waker ? add_sides(s, waker, &of_waker) : 0;
 	FILE *out;
 
-	if (error)
+	if (error) {
+		json_object_put(about);
 		return error;
-	plain.idle = false; /* it may be in another document */
+	}
 	out = more(s, STACKS);
 	putc('[', out);
-	error = put_side(s, out, &own, stack_entry_thread(entry), root,
-			 stack_json_begin(s->shown->summary.measure, &plain));
+	error = put_side(s, out, &own, stack_entry_thread(entry), root, about);
 	if (!error && waker) {
 		putc(',', out);
 		error = put_side(s, out, &of_waker,
@@ -354,6 +353,15 @@ static int put_stack(struct slices *s, const struct stack_entry *entry)
 	}
 	putc(']', out);
 	return error;
+}
+
+static int put_stack(struct slices *s, const struct stack_entry *entry)
+{
+	struct stack_entry plain = *entry;
+
+	plain.idle = false; /* it may be in another document */
+	return put_sides(s, entry, s->shown->writer.root ? s->shown->writer.root(entry) : "",
+			 stack_json_begin(s->shown->summary.measure, &plain));
 }
 
 /* stack 0 is the sum of those for which a document had no room: of all states and events */
@@ -366,29 +374,19 @@ static int put_others(struct slices *s)
 	struct stack_entry others = { .key = { .end = END_LOST, .comm = "[others]" },
 				      .user = &mark.frames };
 	struct measure plain = *s->shown->summary.measure;
-	struct json_object *head;
-	struct leaves leaves;
-	FILE *out;
-	int error;
+	struct json_object *about;
 
 	mark.frames.frames[0] = FRAME_SUMMED(1);
 	plain.stack_json = NULL;
-	error = add_sides(s, &others, &leaves);
-	if (error)
-		return error;
-	s->nr_stacks = 1;
-	head = stack_json_begin(&plain, &others);
+	about = stack_json_begin(&plain, &others);
 	if (s->shown->writer.root)
-		json_add_name(head, "event", others.key.comm);
+		json_add_name(about, "event", others.key.comm);
 	if (plain.is_time) {
-		json_object_object_add(head, "blocked_ns", json_number(0));
-		json_object_object_add(head, "waiting_ns", json_number(0));
+		json_object_object_add(about, "blocked_ns", json_number(0));
+		json_object_object_add(about, "waiting_ns", json_number(0));
 	}
-	out = more(s, STACKS);
-	putc('[', out);
-	error = put_side(s, out, &leaves, others.key.comm, "", head);
-	putc(']', out);
-	return error;
+	s->nr_stacks = 1;
+	return put_sides(s, &others, "", about);
 }
 
 static int number_of(struct slices *s, const struct stack_entry *entry, uint32_t *number)

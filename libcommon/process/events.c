@@ -123,7 +123,7 @@ static int add_kernel_function(void *arg, const char *module, const char *name)
 	return add(arg, (struct event){ .path = whole }, "%s", whole);
 }
 
-static int by_event_name(const void *left, const void *right)
+int event_by_name(const void *left, const void *right)
 {
 	const struct event *l = left, *r = right;
 
@@ -135,10 +135,10 @@ static void leave_out_ambiguous(struct events *events, size_t first)
 {
 	size_t kept = first;
 
-	qsort(events->events + first, events->nr - first, sizeof(*events->events), by_event_name);
+	qsort(events->events + first, events->nr - first, sizeof(*events->events), event_by_name);
 	for (size_t i = first, same; i < events->nr; i += same) {
 		for (same = 1; i + same < events->nr &&
-			       !by_event_name(&events->events[i], &events->events[i + same]);)
+			       !event_by_name(&events->events[i], &events->events[i + same]);)
 			same++;
 		if (same == 1) {
 			events->events[kept++] = events->events[i];

@@ -69,6 +69,8 @@ struct events_search {
  */
 int events_find(struct events *events, const struct event_name *name,
 		const struct events_search *search, struct events_problem *problem);
+/* of struct event, for qsort() */
+int event_by_name(const void *left, const void *right);
 void events_free(struct events *events);
 
 /* Was their file changed since it was read? Then the events may be elsewhere in it. */

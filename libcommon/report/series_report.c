@@ -43,9 +43,15 @@ static const struct stack_entry **stacks_of(const struct series_report *r, const
 	return stacks;
 }
 
+/* Somebody else's stack was kept, such as of who began an I/O, and was lost. */
+static bool has_lost_stack(const struct stack_entry *entry)
+{
+	return entry->key.waker && !entry->waker;
+}
+
 static void put_whose(const struct stack_writer *w, const struct stack_entry *entry)
 {
-	if (!entry->waker && entry->key.waker) {
+	if (has_lost_stack(entry)) {
 		fputs("[the stack was lost]", w->out);
 		return;
 	}
@@ -84,7 +90,7 @@ struct json_object *series_report_json_stack(const struct stack_writer *w,
 
 	json_object_object_add(stack, unit->is_size ? "value_bytes" : "value_ns",
 			       json_number(stack_entry_ns(entry)));
-	if (!entry->waker && !entry->key.waker)
+	if (!entry->waker && !has_lost_stack(entry))
 		json_object_object_add(stack, "blocked",
 				       json_object_new_boolean(entry->key.kernel_stack));
 	if (stacks->key.pid)
@@ -93,8 +99,7 @@ struct json_object *series_report_json_stack(const struct stack_writer *w,
 		json_object_object_add(stack, "comm", json_name(stacks->key.comm));
 	json_object_object_add(stack, "ended_by",
 			       json_object_new_string(end_reason_name(
-				       entry->key.waker && !entry->waker ? END_LOST
-									 : stacks->key.end)));
+				       has_lost_stack(entry) ? END_LOST : stacks->key.end)));
 	stack_json_frames(w, stacks, stack);
 	return stack;
 }

@@ -125,18 +125,13 @@ struct events events_that_return(const char *name, const struct task_filter *fil
 	return events;
 }
 
-static int by_name(const void *left, const void *right)
-{
-	return strcmp(((const struct event *)left)->name, ((const struct event *)right)->name);
-}
-
 void events_list(const char *pattern, const struct task_filter *filter)
 {
 	struct events events = find(pattern, (struct events_search){ .list = true }, filter);
 
-	qsort(events.events, events.nr, sizeof(*events.events), by_name);
+	qsort(events.events, events.nr, sizeof(*events.events), event_by_name);
 	for (size_t i = 0; i < events.nr; i++) {
-		if (i && !strcmp(events.events[i].name, events.events[i - 1].name))
+		if (i && !event_by_name(&events.events[i], &events.events[i - 1]))
 			continue;
 		print_escaped(stdout, events.events[i].name);
 		putchar('\n');

@@ -86,7 +86,6 @@ static int take(void *arg, void *bytes, size_t size)
 	struct slow_calls *calls = arg;
 	struct placed_stacks placed = {};
 	size_t nr;
-
 	int error;
 
 	if (size < sizeof(*call) + calls->key_bytes || call->nr_blocked > MAX_BLOCKED_STACKS)

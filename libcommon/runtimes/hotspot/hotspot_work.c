@@ -435,6 +435,17 @@ static int work(const void *question, const struct process_memory *of, void *ans
 	return hotspot_answer(q, &memory, answer, room, bytes);
 }
 
+/* Could these be those of a JVM? An answer may have anything. */
+static bool heaps_are_sound(const struct hotspot_heaps *heaps)
+{
+	if (heaps->nr > MAX_CODE_HEAPS)
+		return false;
+	for (uint32_t i = 0; i < heaps->nr; i++)
+		if (heaps->heap[i].start >= heaps->heap[i].limit)
+			return false;
+	return true;
+}
+
 int hotspot_ask(struct foreign *foreign, const struct hotspot_question *q,
 		const struct hotspot_answer **answer, size_t *bytes)
 {
@@ -444,18 +455,7 @@ int hotspot_ask(struct foreign *foreign, const struct hotspot_question *q,
 	if (error)
 		return error;
 	*answer = got;
-	return *bytes < sizeof(**answer) || !hotspot_heaps_are_sound(&(*answer)->heaps) ? -EBADMSG
-											: 0;
-}
-
-bool hotspot_heaps_are_sound(const struct hotspot_heaps *heaps)
-{
-	if (heaps->nr > MAX_CODE_HEAPS)
-		return false;
-	for (uint32_t i = 0; i < heaps->nr; i++)
-		if (heaps->heap[i].start >= heaps->heap[i].limit)
-			return false;
-	return true;
+	return *bytes < sizeof(**answer) || !heaps_are_sound(&(*answer)->heaps) ? -EBADMSG : 0;
 }
 
 const struct hotspot_code *hotspot_code_next(const struct hotspot_answer *answer, size_t bytes,

@@ -107,8 +107,6 @@ int hotspot_answer(const struct hotspot_question *question, struct memory_reader
 int hotspot_ask(struct foreign *foreign, const struct hotspot_question *question,
 		const struct hotspot_answer **answer, size_t *bytes);
 
-/* Could these be those of a JVM? An answer may have anything. */
-bool hotspot_heaps_are_sound(const struct hotspot_heaps *heaps);
 /* The next method behind *at bytes of an answer, which may be anything; NULL: there is none. */
 const struct hotspot_named *hotspot_named_next(const struct hotspot_answer *answer, size_t bytes,
 					       size_t *at);
