@@ -161,8 +161,8 @@ static __always_inline bool is_word(struct user_walk *u, __u64 addr, __u32 word)
  */
 static __always_inline __u64 *deep_frames(struct user_walk *u);
 #ifndef __bpf__
-/* Is there somebody who names the functions of interpreted frames? */
-static __always_inline bool records_functions(struct user_walk *u);
+/* struct host_memory's */
+static __always_inline __u32 functions_epoch(const struct user_walk *u);
 #endif
 /* what u->hijacked points to */
 static __always_inline bool read_hijacked(struct user_walk *u, struct hijacked_return *r);

@@ -49,11 +49,12 @@ static __always_inline __u64 method_word(struct user_walk *u, __u64 method, __u6
 					 __u64 in_frame)
 {
 	__u64 bytecode = u->stack.nr_frames == 1 ? in_register : in_frame;
+	__u64 epoch = functions_epoch(u);
 
 	(void)method;
-	return records_functions(u)
-		       ? FRAME_HOTSPOT | HOTSPOT_SECOND | METHOD_UNSEEN | METHOD_BYTECODE(bytecode)
-		       : 0;
+	return epoch ? FRAME_HOTSPOT | HOTSPOT_SECOND | METHOD_UNSEEN |
+			       epoch << METHOD_EPOCH_SHIFT | METHOD_BYTECODE(bytecode)
+		     : 0;
 }
 #endif
 

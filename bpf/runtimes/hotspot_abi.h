@@ -4,8 +4,9 @@
  * frames of a stack (stacks_abi.h), the first in the place of its own: the address of its Method,
  * which is a multiple of 8. The second one has the place in the method, and distinguishes the
  * Method from others at this address, before and after it, because classes come and go. The host
- * has only the bytes of a stack, and records the address of the bytecode instead. User space
- * replaces the two words by one, with its own number for the method (hotspot_names.h).
+ * has only the bytes of a stack, and records the address of the bytecode instead, and an epoch:
+ * how often classes were seen to go before the sample. User space replaces the two words by one,
+ * with its own number for the method (hotspot_names.h).
  */
 #ifndef EHPERF_RUNTIMES_HOTSPOT_ABI_H
 #define EHPERF_RUNTIMES_HOTSPOT_ABI_H
@@ -37,8 +38,12 @@ _Static_assert(sizeof(struct hotspot_layout) == 16, "struct hotspot_layout");
 /* of the second word */
 #define HOTSPOT_SECOND         (1ULL << 59)
 #define METHOD_UNSEEN          (1ULL << 58)                   /* the host's */
-#define METHOD_BYTECODE(frame) ((frame) & ((1ULL << 47) - 1)) /* with METHOD_UNSEEN; else: */
-#define METHOD_PLACE(frame)    (0xffff & (__u32)(frame))      /* index of the bytecode, or: */
+#define METHOD_BYTECODE(frame) ((frame) & ((1ULL << 47) - 1)) /* with METHOD_UNSEEN, and */
+#define METHOD_EPOCH_SHIFT     47
+#define METHOD_EPOCHS          2048
+#define METHOD_EPOCH(frame)    ((__u32)((frame) >> METHOD_EPOCH_SHIFT) % METHOD_EPOCHS)
+#define METHOD_NO_EPOCH        1                         /* it is not known. Without UNSEEN: */
+#define METHOD_PLACE(frame)    (0xffff & (__u32)(frame)) /* index of the bytecode, or: */
 #define METHOD_NO_PLACE        0xffff
 /*
  * words of an interpreter's frame, by their distance from rbp in words (frame_x86.hpp in OpenJDK)

@@ -52,9 +52,9 @@ static __always_inline bool is_word(struct user_walk *u, __u64 addr, __u32 word)
 	return read_text(u, &now, sizeof(now), addr) != sizeof(now) || now == word;
 }
 
-static __always_inline bool records_functions(struct user_walk *u)
+static __always_inline __u32 functions_epoch(const struct user_walk *u)
 {
-	return walk_of(u)->memory.functions;
+	return walk_of((struct user_walk *)u)->memory.functions_epoch;
 }
 
 static __always_inline __u64 *deep_frames(struct user_walk *u)

@@ -26,7 +26,11 @@ struct host_memory {
 	uint32_t (*read)(void *arg, void *to, uint32_t bytes, uint64_t addr);
 	uint32_t (*read_text)(void *arg, void *to, uint32_t bytes, uint64_t addr);
 	void *arg;
-	bool functions; /* record the functions of interpreted frames: a runtime's .see() follows */
+	/*
+	 * a runtime's .look()'s: .see() will name the functions of interpreted frames. 0: they are
+	 * not recorded
+	 */
+	uint32_t functions_epoch;
 };
 
 struct host_stack {

@@ -195,10 +195,10 @@ static void walk_generated(const struct raw_samples *s, loc_t list, const struct
 	const struct runtime_process *generator = publisher_generator(s->publisher, raw->key.pid);
 	uint32_t nr = 0;
 
-	memory.functions = generator;
 	if (generator)
-		generator->runtime->look(generator->own, foreign, raw->ip,
-					 (const uint64_t *)(raw + 1), raw->stack_bytes / 8);
+		memory.functions_epoch =
+			generator->runtime->look(generator->own, foreign, raw->time_ns, raw->ip,
+						 (const uint64_t *)(raw + 1), raw->stack_bytes / 8);
 	do
 		mapping_list_unwind(s->tables, list, &registers, memory, s->max_depth, stack);
 	while (nr++ < MAX_WANTED && make_wanted(s, generator, list, raw, stack));

@@ -82,11 +82,12 @@ struct runtime {
 	 */
 	loc_t (*code_module)(const void *own);
 	/*
-	 * A raw sample has arrived, with this pc and stack. Checks whether the code that these may
-	 * point into is still the same, and makes rows for new code.
+	 * A raw sample of this time has arrived, with this pc and stack. Checks whether the code
+	 * that these may point into is still the same, and makes rows for new code. Returns what
+	 * distinguishes functions at an address then from those before and after; not 0
 	 */
-	void (*look)(void *own, struct foreign *foreign, uint64_t pc, const uint64_t *words,
-		     size_t nr);
+	uint32_t (*look)(void *own, struct foreign *foreign, uint64_t time_ns, uint64_t pc,
+			 const uint64_t *words, size_t nr);
 	/* A walk needs rows for this address: makes them. false: nothing new was made */
 	bool (*want)(void *own, struct foreign *foreign, uint64_t pc);
 

@@ -44,7 +44,7 @@ static const struct hotspot_vm vm_17 = {
 		FIELD(COMPILED_SCOPES, 120, 8), FIELD(NMETHOD_METADATA, 260, 4), FIELD(METHOD_CONST, 8, 8),
 		FIELD(CONST_POOL, 8, 8), FIELD(CONST_FLAGS, 28, 2), FIELD(CONST_CODE_SIZE, 32, 2), FIELD(CONST_NAME, 34, 2),
 		FIELD(POOL_HOLDER, 24, 8), FIELD(POOL_LENGTH, 60, 4), FIELD(POOL_FILE, 54, 2), FIELD(KLASS_NAME, 24, 8),
-		FIELD(SYMBOL_LENGTH, 4, 2), FIELD(SYMBOL_BODY, 6, 1),
+		FIELD(SYMBOL_LENGTH, 4, 2), FIELD(SYMBOL_BODY, 6, 1), FIELD(PERF_MEMORY, 16, 8),
 	},
 };
 
@@ -91,18 +91,16 @@ static void ask_for_methods(struct image *image, struct hotspot_answer *answer, 
 
 	begin(&memory, image);
 	q = (struct hotspot_question){ .vm = vm_17, .nr_methods = NR_PCS };
-	for (uint32_t i = 0; i < NR_PCS && image->size >= 16 * NR_PCS; i++) {
-		memcpy(&q.methods[i].key.address, image->bytes + 16 * i, 8);
-		memcpy(&q.methods[i].bytecode, image->bytes + 16 * i + 8, 8);
-	}
+	for (uint32_t i = 0; i < NR_PCS && image->size >= 16 * NR_PCS; i++)
+		memcpy(&q.methods[i].address, image->bytes + 16 * i, 8);
 	must(!hotspot_answer(&q, &memory, answer, room, &got), "methods are answered");
 	while ((named = hotspot_named_next(answer, got, &at))) {
-		must(!named->name_bytes && named->key.identity, "it is said which, not the name");
-		q.methods[nr++].key = named->key;
+		must(named->name_bytes && named->key.identity, "it is said which, and the name");
+		q.methods[nr++] = named->key;
 	}
 	must(at == got, "what is written is read");
-	q.methods[nr].key = (struct hotspot_method_key){ q.methods[0].key.address,
-							 q.methods[0].key.identity ^ 1 << 16 };
+	q.methods[nr] = (struct hotspot_method_key){ q.methods[0].address,
+						     q.methods[0].identity ^ 1 << 16 };
 	q.nr_methods = nr + 1;
 	begin(&memory, image);
 	must(!hotspot_answer(&q, &memory, answer, room, &got), "methods are answered");

@@ -59,10 +59,10 @@ static __always_inline __u64 *deep_frames(struct user_walk *u)
 	return NULL;
 }
 
-static __always_inline bool records_functions(struct user_walk *u)
+static __always_inline __u32 functions_epoch(const struct user_walk *u)
 {
 	(void)u;
-	return false;
+	return 0;
 }
 
 static __always_inline bool read_hijacked(struct user_walk *u, struct hijacked_return *r)

@@ -11,11 +11,18 @@ public class Gone {
 	}
 
 	public static class Shape0000 {
+		static long step(long sum) {
+			for (int i = 0; i < 1000; i++)
+				sum += sum << 7 ^ i;
+			return sum;
+		}
+
 		public static long run(long until) {
 			long sum = 0;
 
-			while (System.nanoTime() < until)
-				sum++;
+			do
+				sum = step(sum);
+			while (System.nanoTime() < until);
 			return sum;
 		}
 	}

@@ -150,7 +150,7 @@ static struct piece *new_piece(const struct hotspot *h, const struct hotspot_cod
 }
 
 /* Adds the code in the place of what was there; what is known already stays. */
-static void add_piece(struct hotspot *h, const struct hotspot_code *code)
+static void add_piece(struct hotspot *h, const struct hotspot_code *code, uint64_t seen_ns)
 {
 	const struct hotspot_blob *b = &code->blob;
 	struct piece *known = piece_at(h, b->start), *piece;
@@ -158,14 +158,17 @@ static void add_piece(struct hotspot *h, const struct hotspot_code *code)
 	uint64_t from = b->start, to = b->end;
 
 	if (known && known->blob.start == b->start && known->blob.end == b->end &&
-	    known->blob.word == b->word)
+	    known->blob.word == b->word) {
+		known->seen_ns = seen_ns;
 		return;
+	}
 	if (h->nr_all == MAX_PIECES || array_reserve(&h->pieces, &h->room, h->nr + 1) ||
 	    array_reserve(&h->all, &h->all_room, h->nr_all + 1))
 		return;
 	piece = new_piece(h, code);
 	if (!piece)
 		return;
+	piece->seen_ns = seen_ns;
 	for (; end < h->nr && h->pieces[end]->blob.start < b->end; end++) {
 		from = h->pieces[end]->blob.start < from ? h->pieces[end]->blob.start : from;
 		to = h->pieces[end]->blob.end > to ? h->pieces[end]->blob.end : to;
@@ -262,32 +265,36 @@ static void ask_for_pc(struct hotspot *h, uint64_t pc)
 		q->pcs[q->nr_pcs++] = pc;
 }
 
-static void ask_for(struct hotspot *h, uint64_t pc)
+/* What was there after the sample needs no asking. */
+static void ask_for(struct hotspot *h, uint64_t pc, uint64_t sampled_ns)
 {
 	struct piece *piece = piece_at(h, pc);
 	struct hotspot_question *q = &h->question;
 
 	if (!piece) {
 		ask_for_pc(h, pc);
-	} else if (piece->asked != h->nr_questions + 1 && q->nr_known < MAX_HOTSPOT_PCS) {
+	} else if (piece->seen_ns < sampled_ns && piece->asked != h->nr_questions + 1 &&
+		   q->nr_known < MAX_HOTSPOT_PCS) {
 		piece->asked = h->nr_questions + 1;
 		q->known[q->nr_known++] = (struct hotspot_word){ .at = piece->blob.word_at,
 								 .word = piece->blob.word };
 	}
 }
 
-/* Removes the pieces that are gone. false: none is */
-static bool remove_gone(struct hotspot *h, const struct hotspot_answer *answer)
+/* Removes the pieces that are gone; the others were seen. false: none is gone */
+static bool remove_gone(struct hotspot *h, const struct hotspot_answer *answer, uint64_t seen_ns)
 {
 	bool any = false;
 
 	for (uint32_t i = 0; i < h->question.nr_known; i++) {
 		/* the word lies in the piece's own head */
-		struct piece *piece = answer->gone[i] ? piece_at(h, h->question.known[i].at) : NULL;
+		struct piece *piece = piece_at(h, h->question.known[i].at);
 
-		if (piece)
+		if (piece && answer->gone[i])
 			remove_piece(h, piece);
-		any |= piece != NULL;
+		else if (piece)
+			piece->seen_ns = seen_ns;
+		any |= piece && answer->gone[i];
 	}
 	return any;
 }
@@ -298,34 +305,49 @@ static bool take_answer(struct hotspot *h, struct foreign *foreign, bool *gone)
 	const struct hotspot_answer *answer;
 	const struct hotspot_code *code;
 	size_t bytes, at = sizeof(*answer);
+	uint64_t now = clock_ns();
 
 	if (ask(h, foreign, &answer, &bytes))
 		return false;
 	h->heaps = answer->heaps;
-	*gone = remove_gone(h, answer);
+	h->question.unloaded_at = answer->unloaded_at;
+	hotspot_methods_note_unloaded(&h->methods, answer->unloaded);
+	*gone = remove_gone(h, answer, now);
 	while ((code = hotspot_code_next(answer, bytes, &at)))
-		add_piece(h, code);
+		add_piece(h, code, now);
 	return true;
 }
 
-static void look(void *own, struct foreign *foreign, uint64_t pc, const uint64_t *words, size_t nr)
+/* Asks for the code of a stack, and how many classes were thrown away. false: there is no answer */
+static bool ask_for_stack(struct hotspot *h, struct foreign *foreign, uint64_t time_ns, uint64_t pc,
+			  const uint64_t *words, size_t nr)
 {
-	struct hotspot *h = own;
 	bool gone = true;
 
-	hotspot_release_old(h, clock_ns());
-	if (!read_vm(h, foreign))
-		return;
 	for (int round = 0; round < 2 && gone; round++) {
 		begin_question(h);
 		if (in_heaps(h, pc))
-			ask_for(h, pc);
+			ask_for(h, pc, time_ns);
 		for (size_t i = 0; i < nr; i++)
 			if (in_heaps(h, words[i]))
-				ask_for(h, words[i]);
-		if (!(h->question.nr_known | h->question.nr_pcs) || !take_answer(h, foreign, &gone))
-			return;
+				ask_for(h, words[i], time_ns);
+		if (!(h->question.nr_known | h->question.nr_pcs))
+			break;
+		if (!take_answer(h, foreign, &gone))
+			return false;
 	}
+	return true;
+}
+
+static uint32_t look(void *own, struct foreign *foreign, uint64_t time_ns, uint64_t pc,
+		     const uint64_t *words, size_t nr)
+{
+	struct hotspot *h = own;
+
+	hotspot_release_old(h, clock_ns());
+	return read_vm(h, foreign) && ask_for_stack(h, foreign, time_ns, pc, words, nr)
+		       ? hotspot_methods_epoch(&h->methods, time_ns)
+		       : METHOD_NO_EPOCH;
 }
 
 static bool want(void *own, struct foreign *foreign, uint64_t pc)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 
 #define MAX_METHODS 200000 /* a program that makes them as it goes must not fill our memory */
@@ -14,10 +15,44 @@ struct known_method {
 	UT_hash_handle hh;
 };
 
+/* what lies at an address in this epoch: a sample of the epoch was in it */
+struct seen_method {
+	uint64_t address, identity, bytecode;
+	uint32_t bytecode_bytes;
+	UT_hash_handle hh;
+};
+
 void hotspot_methods_free(struct hotspot_methods *m)
 {
 	hash_free_all(m->by_key);
+	hash_free_all(m->by_address);
 }
+
+/* ---- epochs ---- */
+
+#define FIRST_EPOCH (METHOD_NO_EPOCH + 1) /* no class was thrown away yet */
+
+void hotspot_methods_note_unloaded(struct hotspot_methods *m, int64_t unloaded)
+{
+	if (unloaded == m->unloaded)
+		return;
+	m->unloaded = unloaded;
+	m->epochs = unloaded ? m->epochs % (METHOD_EPOCHS - FIRST_EPOCH - 1) + 1 : 0;
+	m->epoch_ns = unloaded ? clock_ns() : 0;
+	hash_free_all(m->by_address);
+}
+
+uint32_t hotspot_methods_epoch(const struct hotspot_methods *m, uint64_t time_ns)
+{
+	return time_ns > m->epoch_ns ? FIRST_EPOCH + m->epochs : METHOD_NO_EPOCH;
+}
+
+static bool is_of_epoch(const struct hotspot_methods *m, uint64_t second)
+{
+	return METHOD_EPOCH(second) == FIRST_EPOCH + m->epochs && m->unloaded >= 0;
+}
+
+/* ---- methods ---- */
 
 static struct known_method *find(const struct hotspot_methods *m,
 				 const struct hotspot_method_key *key)
@@ -67,28 +102,49 @@ static void add(struct hotspot_methods *m, struct hotspot_names *names,
 	HASH_ADD(hh, m->by_key, key, sizeof(known->key), known);
 }
 
-/* where the methods that a question asks for are among the frames */
+static struct seen_method *find_seen(const struct hotspot_methods *m, uint64_t address)
+{
+	struct seen_method *seen;
+
+	HASH_FIND(hh, m->by_address, &address, sizeof(address), seen);
+	return seen;
+}
+
+static void add_seen(struct hotspot_methods *m, const struct hotspot_named *named)
+{
+	struct seen_method *seen =
+		find_seen(m, named->key.address) ? NULL : calloc(1, sizeof(*seen));
+
+	if (!seen)
+		return;
+	seen->address = named->key.address;
+	seen->identity = named->key.identity;
+	seen->bytecode = named->bytecode;
+	seen->bytecode_bytes = named->bytecode_bytes;
+	HASH_ADD(hh, m->by_address, address, sizeof(seen->address), seen);
+}
+
+/* a question about methods, and whom it is for */
 struct asker {
 	struct hotspot_methods *methods;
 	struct hotspot_question *question;
 	struct foreign *foreign;
 	struct hotspot_names *names;
-	uint64_t *frames;
-	/* of those without an identity: that of the second word */
-	uint32_t at[MAX_HOTSPOT_METHODS];
 };
 
-static void take(struct asker *a, const struct hotspot_named *named)
+/* is_of_now: no class was thrown away since the sample. Before that, other things may lie there. */
+static void take(struct asker *a, const struct hotspot_named *named, bool is_of_now)
 {
 	const struct hotspot_question *q = a->question;
 
-	if (named->gone || named->number >= q->nr_methods)
+	if (named->gone || !named->name_bytes || named->number >= q->nr_methods)
 		return;
-	if (named->name_bytes)
-		add(a->methods, a->names, named);
-	else if (!q->methods[named->number].key.identity)
-		a->frames[a->at[named->number]] =
-			METHOD_IDENTITY(named->key.identity) | named->place;
+	if (!q->methods[named->number].identity) {
+		if (!is_of_now)
+			return;
+		add_seen(a->methods, named);
+	}
+	add(a->methods, a->names, named);
 }
 
 static void ask(struct asker *a)
@@ -96,50 +152,78 @@ static void ask(struct asker *a)
 	const struct hotspot_answer *answer;
 	const struct hotspot_named *named;
 	size_t bytes, at = sizeof(*answer);
+	bool is_of_now;
 
-	if (a->question->nr_methods && !hotspot_ask(a->foreign, a->question, &answer, &bytes))
+	if (a->question->nr_methods && !hotspot_ask(a->foreign, a->question, &answer, &bytes)) {
+		is_of_now = answer->unloaded == a->methods->unloaded;
+		hotspot_methods_note_unloaded(a->methods, answer->unloaded);
 		while ((named = hotspot_named_next(answer, bytes, &at)))
-			take(a, named);
+			take(a, named, is_of_now);
+	}
 	a->question->nr_methods = 0;
 }
 
-static void ask_for(struct asker *a, const struct hotspot_method_question *method, uint32_t at)
+static void ask_for(struct asker *a, const struct hotspot_method_key *key)
 {
 	struct hotspot_question *q = a->question;
 
-	for (uint32_t i = 0; i < q->nr_methods && method->key.identity; i++)
-		if (!memcmp(&q->methods[i].key, &method->key, sizeof(method->key)))
+	for (uint32_t i = 0; i < q->nr_methods; i++)
+		if (!memcmp(&q->methods[i], key, sizeof(*key)))
 			return;
-	a->at[q->nr_methods] = at;
-	q->methods[q->nr_methods++] = *method;
+	q->methods[q->nr_methods++] = *key;
 	if (q->nr_methods == MAX_HOTSPOT_METHODS)
 		ask(a);
+}
+
+/* The second word that the kernel would have written; the same one, if nobody knows. */
+static uint64_t identified(const struct hotspot_methods *m, const uint64_t *words)
+{
+	const struct seen_method *seen = find_seen(m, METHOD_ADDRESS(words[0]));
+	uint64_t bytecode = METHOD_BYTECODE(words[1]), place;
+
+	if (!seen || !is_of_epoch(m, words[1]))
+		return words[1];
+	place = bytecode - seen->bytecode;
+	/* a native one has none: 0, or where that of others begins */
+	if (seen->bytecode_bytes ? place >= seen->bytecode_bytes : place && bytecode)
+		return words[1];
+	return METHOD_IDENTITY(seen->identity) | (seen->bytecode_bytes ? place : METHOD_NO_PLACE);
+}
+
+static bool is_unseen(const uint64_t *frames, uint32_t nr, uint32_t i)
+{
+	return hotspot_is_method(frames, nr, i) && frames[i + 1] & METHOD_UNSEEN;
+}
+
+static void identify(struct asker *a, uint64_t *frames, uint32_t nr)
+{
+	struct hotspot_methods *m = a->methods;
+
+	for (uint32_t i = 0; i < nr && HASH_COUNT(m->by_address) < MAX_METHODS; i++)
+		if (is_unseen(frames, nr, i) && is_of_epoch(m, frames[i + 1]) &&
+		    !find_seen(m, METHOD_ADDRESS(frames[i])))
+			ask_for(a, &(struct hotspot_method_key){ METHOD_ADDRESS(frames[i]) });
+	ask(a);
+	for (uint32_t i = 0; i < nr; i++)
+		if (is_unseen(frames, nr, i))
+			frames[i + 1] = identified(m, &frames[i]);
 }
 
 void hotspot_methods_read(struct hotspot_methods *m, struct hotspot_question *question,
 			  struct foreign *foreign, struct hotspot_names *names, uint64_t *frames,
 			  uint32_t nr)
 {
-	struct asker a = { .methods = m,
-			   .question = question,
-			   .foreign = foreign,
-			   .names = names,
-			   .frames = frames };
+	struct asker a = { m, question, foreign, names };
 
-	for (uint32_t i = 0; i + 1 < nr; i++)
-		if (hotspot_is_method(frames, nr, i) && frames[i + 1] & METHOD_UNSEEN)
-			ask_for(&a,
-				&(struct hotspot_method_question){
-					.key.address = METHOD_ADDRESS(frames[i]),
-					.bytecode = METHOD_BYTECODE(frames[i + 1]) },
-				i + 1);
-	ask(&a);
-	for (uint32_t i = 0; i + 1 < nr && HASH_COUNT(m->by_key) < MAX_METHODS; i++) {
-		struct hotspot_method_question method = { .key = key_of(&frames[i]) };
+	identify(&a, frames, nr);
+	for (uint32_t i = 0; i < nr && HASH_COUNT(m->by_key) < MAX_METHODS; i++) {
+		struct hotspot_method_key key;
 
-		if (hotspot_is_method(frames, nr, i) && !(frames[i + 1] & METHOD_UNSEEN) &&
-		    !is_known(m, names, &method.key))
-			ask_for(&a, &method, 0);
+		if (!hotspot_is_method(frames, nr, i) || is_unseen(frames, nr, i))
+			continue;
+		key = key_of(&frames[i]);
+		if (!is_known(m, names, &key))
+			ask_for(&a, &key);
 	}
 	ask(&a);
 }

@@ -12,9 +12,18 @@
 
 struct hotspot_methods {
 	struct known_method *by_key;
-}; /* {} at first */
+	struct seen_method *by_address; /* of this epoch */
+	int64_t unloaded;               /* how many classes were thrown away, as far as is known */
+	uint32_t epochs;                /* how often that changed; it begins anew after many */
+	uint64_t epoch_ns;              /* when that was last seen; 0: at no time */
+};                                      /* {} at first */
 
 void hotspot_methods_free(struct hotspot_methods *methods);
+
+/* struct hotspot_answer's */
+void hotspot_methods_note_unloaded(struct hotspot_methods *methods, int64_t unloaded);
+/* the METHOD_EPOCH() of what the host records of a sample that was taken then (hotspot_abi.h) */
+uint32_t hotspot_methods_epoch(const struct hotspot_methods *methods, uint64_t time_ns);
 
 /* Do the two words of a method (hotspot_abi.h) begin at the i-th frame? */
 static inline bool hotspot_is_method(const uint64_t *frames, uint32_t nr, uint32_t i)
@@ -25,8 +34,9 @@ static inline bool hotspot_is_method(const uint64_t *frames, uint32_t nr, uint32
 
 /*
  * Reads the methods among the frames that are not known yet, and adds their names. Methods that the
- * host has recorded are identified now: their second words become those that the kernel would have
- * written. *question has a VM that was read; its methods are overwritten
+ * host has recorded are identified now, if no class was thrown away since their epoch: their second
+ * words become those that the kernel would have written. *question has a VM that was read; its
+ * methods are overwritten
  */
 void hotspot_methods_read(struct hotspot_methods *methods, struct hotspot_question *question,
 			  struct foreign *foreign, struct hotspot_names *names, uint64_t *frames,

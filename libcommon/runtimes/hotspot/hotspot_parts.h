@@ -19,8 +19,9 @@
 
 struct piece {
 	struct hotspot_blob blob;
-	uint32_t number; /* from 0, in the order of being found */
-	uint32_t asked;  /* the last question that contained it */
+	uint32_t number;  /* from 0, in the order of being found */
+	uint32_t asked;   /* the last question that contained it */
+	uint64_t seen_ns; /* it was last seen to be there after this time */
 	uint32_t nr_rows;
 	struct hotspot_row *rows; /* NULL when the code is gone */
 	struct hotspot_name *name;

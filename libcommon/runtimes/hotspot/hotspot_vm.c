@@ -147,3 +147,42 @@ int64_t hotspot_read(const struct hotspot_vm *vm, struct memory_reader *memory, 
 		return 0;
 	}
 }
+
+/* ---- counters, as perfMemory.hpp has them ---- */
+
+#define MAX_COUNTERS 4096 /* JDK 17 has 240 */
+
+/* PerfDataPrologue */
+struct counters {
+	uint32_t magic;
+	uint8_t byte_order, major, minor, accessible;
+	uint32_t used, overflow;
+	uint64_t modified;
+	uint32_t first, nr; /* the first counter's offset; how many there are */
+};
+
+/* PerfDataEntry; offsets are from its start */
+struct counter {
+	uint32_t bytes, name, length;
+	uint8_t type, flags, units, variability;
+	uint32_t value;
+};
+
+uint64_t hotspot_unloaded_at(const struct hotspot_vm *vm, struct memory_reader *memory)
+{
+	uint64_t at = hotspot_read(vm, memory, 0, VM_PERF_MEMORY);
+	char name[MAX_FIELD_NAME];
+	struct counters counters;
+	struct counter counter;
+
+	memory_read(memory, at, &counters, sizeof(counters));
+	at += counters.first;
+	for (uint32_t i = 0; i < counters.nr && i < MAX_COUNTERS && !memory->bad; i++) {
+		memory_read(memory, at, &counter, sizeof(counter));
+		memory_string(memory, at + counter.name, name, sizeof(name));
+		if (!strcmp(name, "java.cls.unloadedClasses"))
+			return at + counter.value;
+		at += counter.bytes;
+	}
+	return 0;
+}

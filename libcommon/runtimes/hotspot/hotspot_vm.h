@@ -63,7 +63,8 @@
 	F(POOL_FILE, "ConstantPool", "_source_file_name_index")      \
 	F(KLASS_NAME, "Klass", "_name")                              \
 	F(SYMBOL_LENGTH, "Symbol", "_length")                        \
-	F(SYMBOL_BODY, "Symbol", "_body")
+	F(SYMBOL_BODY, "Symbol", "_body")                            \
+	F(PERF_MEMORY, "PerfMemory", "_start")
 
 /* name here, type */
 #define HOTSPOT_TYPES(T)               \
@@ -124,5 +125,8 @@ static inline uint64_t hotspot_address(const struct hotspot_vm *vm, uint64_t at,
 {
 	return at + vm->field[field].at;
 }
+
+/* where the JVM counts, in 64 bits, the classes that it has thrown away; 0: -XX:-UsePerfData */
+uint64_t hotspot_unloaded_at(const struct hotspot_vm *vm, struct memory_reader *memory);
 
 #endif

@@ -246,6 +246,16 @@ static int name_code(struct hotspot_code *code, size_t room, const struct hotspo
 
 /* ---- interpreted methods ---- */
 
+static void count_unloaded(const struct hotspot_question *q, struct hotspot_answer *answer,
+			   struct memory_reader *memory)
+{
+	memory->bad = false;
+	answer->unloaded_at = q->unloaded_at ? q->unloaded_at : hotspot_unloaded_at(&q->vm, memory);
+	answer->unloaded = memory_u64(memory, answer->unloaded_at);
+	if (!answer->unloaded_at || memory->bad)
+		answer->unloaded = -1;
+}
+
 static size_t named_bytes(const struct hotspot_named *named)
 {
 	return (sizeof(*named) + named->name_bytes + 7) / 8 * 8;
@@ -258,39 +268,26 @@ static bool is_method(const struct hotspot_vm *vm, struct memory_reader *memory,
 	return hotspot_method_identity(vm, memory, key->address) == key->identity;
 }
 
-/* Appends the method that lies there, if the bytecode is its own. */
-static void answer_bytecode(const struct hotspot_question *q, struct hotspot_named *named,
-			    size_t *bytes, struct memory_reader *memory,
-			    const struct hotspot_method_question *method)
+/* false: nothing that can be read lies there, or another method than was asked for */
+static bool read_named(const struct hotspot_question *q, struct hotspot_named *named, size_t room,
+		       struct memory_reader *memory)
 {
+	uint64_t address = named->key.address, identity;
 	struct hotspot_method m;
-	uint64_t place;
 
 	memory->bad = false;
-	named->key.identity = hotspot_method_identity(&q->vm, memory, named->key.address);
-	if (!named->key.identity || hotspot_method_read(&m, &q->vm, memory, named->key.address))
-		return;
-	place = method->bytecode - m.bytecode;
-	/* a native one has none: 0, or where that of others begins */
-	if (m.bytecode_bytes ? place >= m.bytecode_bytes : place && method->bytecode)
-		return;
-	named->place = m.bytecode_bytes ? place : METHOD_NO_PLACE;
-	*bytes += named_bytes(named);
-}
-
-/* Appends the method's name, if it can be read. */
-static void answer_name(const struct hotspot_question *q, struct hotspot_named *named, size_t room,
-			size_t *bytes, struct memory_reader *memory)
-{
-	if (!is_method(&q->vm, memory, &named->key))
-		return;
-	hotspot_scopes_of_method(&scopes, &q->vm, memory, named->key.address);
+	identity = hotspot_method_identity(&q->vm, memory, address);
+	if (!identity || (named->key.identity && named->key.identity != identity) ||
+	    hotspot_method_read(&m, &q->vm, memory, address))
+		return false;
+	named->key.identity = identity;
+	named->bytecode = m.bytecode;
+	named->bytecode_bytes = m.bytecode_bytes;
+	hotspot_scopes_of_method(&scopes, &q->vm, memory, address);
 	if (!scopes.nr_scopes)
-		return;
-	named->name_bytes =
-		write_name((struct hotspot_name *)(named + 1), room, named->key.address);
-	if (named->name_bytes)
-		*bytes += named_bytes(named);
+		return false;
+	named->name_bytes = write_name((struct hotspot_name *)(named + 1), room, address);
+	return named->name_bytes;
 }
 
 static void answer_method(const struct hotspot_question *q, struct hotspot_answer *answer,
@@ -300,11 +297,9 @@ static void answer_method(const struct hotspot_question *q, struct hotspot_answe
 
 	if (room - *bytes < sizeof(*named) + 8)
 		return;
-	*named = (struct hotspot_named){ .key = q->methods[number].key, .number = number };
-	if (named->key.identity)
-		answer_name(q, named, room - *bytes - sizeof(*named) - 8, bytes, memory);
-	else
-		answer_bytecode(q, named, bytes, memory, &q->methods[number]);
+	*named = (struct hotspot_named){ .key = q->methods[number], .number = number };
+	if (read_named(q, named, room - *bytes - sizeof(*named) - 8, memory))
+		*bytes += named_bytes(named);
 }
 
 static void answer_methods(const struct hotspot_question *q, struct hotspot_answer *answer,
@@ -320,6 +315,7 @@ static void answer_methods(const struct hotspot_question *q, struct hotspot_answ
 		named->gone = !is_method(&q->vm, memory, &named->key);
 		at += named_bytes(named);
 	}
+	count_unloaded(q, answer, memory);
 }
 
 const struct hotspot_named *hotspot_named_next(const struct hotspot_answer *answer, size_t bytes,
@@ -418,6 +414,7 @@ int hotspot_answer(const struct hotspot_question *q, struct memory_reader *memor
 	for (uint32_t i = 0; i < q->nr_pcs && i < MAX_HOTSPOT_PCS && !error; i++)
 		if (!is_answered(answer, *bytes, q->pcs[i]))
 			error = answer_pc(q, answer, room, bytes, memory, q->pcs[i]);
+	count_unloaded(q, answer, memory);
 	return error == -EFBIG && answer->nr_codes ? 0 : error;
 }
 

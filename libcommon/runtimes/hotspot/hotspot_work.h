@@ -31,26 +31,22 @@ struct hotspot_method_key {
 	uint64_t address, identity;
 };
 
-struct hotspot_method_question {
-	struct hotspot_method_key key;
-	/*
-	 * identity 0: asks which method has this bytecode, and not for its name
-	 */
-	uint64_t bytecode;
-};
-
 struct hotspot_question {
 	pid_t pid;
 	bool attach; /* the VM is not known: asks only for it, by: */
 	struct hotspot_image image;
 	uint64_t text;
 	struct hotspot_vm vm;
+	uint64_t unloaded_at; /* an answer's; 0: it is looked for */
 	uint32_t nr_known, nr_pcs;
 	struct hotspot_word known[MAX_HOTSPOT_PCS]; /* are they still there? */
 	uint64_t pcs[MAX_HOTSPOT_PCS];              /* what lies there? */
-	/* what are these called? If there are any, that is all that is asked for */
+	/*
+	 * What are these called? With identity 0: what lies there? If there are any, that is all
+	 * that is asked for
+	 */
 	uint32_t nr_methods;
-	struct hotspot_method_question methods[MAX_HOTSPOT_METHODS];
+	struct hotspot_method_key methods[MAX_HOTSPOT_METHODS];
 };
 
 /* struct hotspot_code, each with its rows, lie behind it; or struct hotspot_named */
@@ -58,6 +54,9 @@ struct hotspot_answer {
 	struct hotspot_vm vm;
 	struct hotspot_heaps heaps;
 	uint32_t nr_codes;
+	/* classes that were thrown away, after all else was read, and where that is; -1: unknown */
+	int64_t unloaded;
+	uint64_t unloaded_at;
 	uint8_t gone[MAX_HOTSPOT_PCS]; /* [i] is not 0: question.known[i] is gone */
 };
 
@@ -79,8 +78,9 @@ struct hotspot_named {
 	struct hotspot_method_key key;
 	uint32_t number; /* in question.methods */
 	uint32_t name_bytes;
-	uint16_t place; /* of the bytecode, if that was asked for */
-	uint8_t gone;   /* not 0: it was another one, or none, before all was read */
+	uint64_t bytecode;
+	uint32_t bytecode_bytes; /* 0: it is native */
+	uint8_t gone;            /* not 0: it was another one, or none, before all was read */
 };
 
 static inline size_t hotspot_rows_bytes(const struct hotspot_code *code)
