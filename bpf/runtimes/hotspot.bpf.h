@@ -44,6 +44,12 @@ static __always_inline __u64 method_word(struct user_walk *u, __u64 method, __u6
 	return hotspot_identity(&m) | place_in_method(u, m.constant + layout->const_bytes,
 						      m.code_size, in_register, in_frame);
 }
+
+static __always_inline __u64 method_hashed(const struct user_walk *u, __u64 method)
+{
+	(void)u;
+	return method;
+}
 #else
 static __always_inline __u64 method_word(struct user_walk *u, __u64 method, __u64 in_register,
 					 __u64 in_frame)
@@ -53,8 +59,15 @@ static __always_inline __u64 method_word(struct user_walk *u, __u64 method, __u6
 
 	(void)method;
 	return epoch ? FRAME_HOTSPOT | HOTSPOT_SECOND | METHOD_UNSEEN |
-			       epoch << METHOD_EPOCH_SHIFT | METHOD_BYTECODE(bytecode)
+			       epoch % METHOD_EPOCHS << METHOD_EPOCH_SHIFT |
+			       METHOD_BYTECODE(bytecode)
 		     : 0;
+}
+
+/* with what the word has no room for */
+static __always_inline __u64 method_hashed(const struct user_walk *u, __u64 method)
+{
+	return method ^ (__u64)functions_epoch(u) << 32;
 }
 #endif
 
@@ -84,7 +97,7 @@ VERIFIED_ONCE int record_method(struct user_walk *u)
 		return 0;
 	keep_frame(u, u->stack.nr_frames - 1, FRAME_METHOD(method));
 	keep_frame(u, u->stack.nr_frames++, second);
-	u->hash = hash_word(hash_word(u->hash, method), second);
+	u->hash = hash_word(hash_word(u->hash, method_hashed(u, method)), second);
 	u->has_functions = true;
 	return 0;
 }

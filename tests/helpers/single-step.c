@@ -26,6 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "runtimes/runtimes.h"
 #include "unwind/end_reason.h"
 #include "unwind/regions.h"
@@ -203,7 +204,7 @@ static void walk(const struct host_registers *registers, uint32_t max_depth,
 				      .arg = &child };
 
 	if (generator.runtime && is_nobodys(registers->ip))
-		generator.runtime->look(generator.own, NULL, 0, registers->ip, NULL, 0);
+		generator.runtime->look(generator.own, NULL, clock_ns(), registers->ip, NULL, 0);
 	do
 		mapping_list_unwind(tables, list.loc, registers, memory, max_depth, stack);
 	while (generator.runtime ? stack->wants_rows && generator.runtime->want(generator.own, NULL,

@@ -118,6 +118,9 @@ public class Stopped {
 	public static void main(String[] args) throws Exception {
 		Thread[] threads = new Thread[20];
 
+		// throws classes away before
+		if (args.length > 0)
+			Gone.main(args);
 		for (int i = 0; i < threads.length; i++) {
 			int number = i;
 

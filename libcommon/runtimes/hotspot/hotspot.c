@@ -30,6 +30,7 @@ static int process_new(void **own, struct slabs *slabs, pid_t pid)
 		return -ENOMEM;
 	h->slabs = slabs;
 	h->pid = pid;
+	hotspot_methods_begin(&h->methods, pid);
 	h->module = slabs_alloc(slabs, sizeof(module));
 	if (!h->module) {
 		int error = -errno;

@@ -12,12 +12,15 @@
 
 struct hotspot_methods {
 	struct known_method *by_key;
-	struct seen_method *by_address; /* of this epoch */
-	int64_t unloaded;               /* how many classes were thrown away, as far as is known */
-	uint32_t epochs;                /* how often that changed; it begins anew after many */
-	uint64_t epoch_ns;              /* when that was last seen; 0: at no time */
-};                                      /* {} at first */
+	struct seen_method *by_address;
+	int64_t unloaded;     /* how many classes were thrown away, as far as is known */
+	uint32_t epoch;       /* since it was seen to be so many; 0: nobody knows */
+	uint64_t epoch_ns;    /* when that was */
+	uint32_t first_epoch; /* of samples before it was first seen; or 0 */
+	uint64_t first_ns;    /* from then on */
+};
 
+void hotspot_methods_begin(struct hotspot_methods *methods, pid_t pid);
 void hotspot_methods_free(struct hotspot_methods *methods);
 
 /* struct hotspot_answer's */

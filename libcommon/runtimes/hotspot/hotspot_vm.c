@@ -177,11 +177,16 @@ uint64_t hotspot_unloaded_at(const struct hotspot_vm *vm, struct memory_reader *
 
 	memory_read(memory, at, &counters, sizeof(counters));
 	at += counters.first;
-	for (uint32_t i = 0; i < counters.nr && i < MAX_COUNTERS && !memory->bad; i++) {
+	for (uint32_t i = 0; i < counters.nr && i < MAX_COUNTERS; i++) {
 		memory_read(memory, at, &counter, sizeof(counter));
+		if (memory->bad || counter.bytes < sizeof(counter))
+			return 0;
 		memory_string(memory, at + counter.name, name, sizeof(name));
+		/* it is complete once it has a value: a long, 'J' in the JVM's signatures */
 		if (!strcmp(name, "java.cls.unloadedClasses"))
-			return at + counter.value;
+			return counter.type == 'J' && counter.value >= sizeof(counter)
+				       ? at + counter.value
+				       : 0;
 		at += counter.bytes;
 	}
 	return 0;

@@ -246,10 +246,14 @@ static int name_code(struct hotspot_code *code, size_t room, const struct hotspo
 
 /* ---- interpreted methods ---- */
 
+#define COUNTERS_BYTES (64 << 10) /* JDK 17 has 32 KB */
+
 static void count_unloaded(const struct hotspot_question *q, struct hotspot_answer *answer,
 			   struct memory_reader *memory)
 {
 	memory->bad = false;
+	memory->max_bytes += COUNTERS_BYTES; /* also where all the others are used up */
+	memory->reads = 0;
 	answer->unloaded_at = q->unloaded_at ? q->unloaded_at : hotspot_unloaded_at(&q->vm, memory);
 	answer->unloaded = memory_u64(memory, answer->unloaded_at);
 	if (!answer->unloaded_at || memory->bad)
@@ -318,6 +322,12 @@ static void answer_methods(const struct hotspot_question *q, struct hotspot_answ
 	count_unloaded(q, answer, memory);
 }
 
+static bool is_identity(uint64_t identity)
+{
+	return identity == METHOD_IDENTITY(identity) &&
+	       identity >> 58 == (FRAME_HOTSPOT | HOTSPOT_SECOND) >> 58;
+}
+
 const struct hotspot_named *hotspot_named_next(const struct hotspot_answer *answer, size_t bytes,
 					       size_t *at)
 {
@@ -326,6 +336,7 @@ const struct hotspot_named *hotspot_named_next(const struct hotspot_answer *answ
 
 	if (*at % 8 || *at > bytes || bytes - *at < sizeof(*named) || named->name_bytes > bytes ||
 	    named_bytes(named) > bytes - *at || named->number >= MAX_HOTSPOT_METHODS ||
+	    named->bytecode_bytes > UINT16_MAX || !is_identity(named->key.identity) ||
 	    (named->name_bytes &&
 	     !hotspot_name_is_sound((const struct hotspot_name *)(named + 1), named->name_bytes)))
 		return NULL;
