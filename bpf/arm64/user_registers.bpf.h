@@ -52,6 +52,8 @@ static __always_inline __s32 syscall_of(const struct pt_regs *regs)
  */
 #define THREAD_POINTER(task) ((task)->thread.uw.tp_value)
 #define KERNEL_SP(task)      ((task)->thread.cpu_context.sp)
+/* the thread's pthread_self(), right before that: glibc's and musl's are shorter than a page */
+#define IS_PTHREAD(self, thread_pointer) ((thread_pointer)-1 - (self) < 4096)
 
 /* Has the event interrupted the kernel? */
 static __always_inline bool is_in_kernel(const struct bpf_perf_event_data *event)

@@ -27,7 +27,7 @@
 struct python_walk {
 	struct python_layout layout;
 	__u64 frame; /* address of the next one */
-	__u64 self;  /* the thread's pthread_t */
+	__u64 thread_pointer;
 	__u64 interpreter, thread;
 	/* the thread's PyThreadState in each interpreter, the newest one's first */
 	__u64 states[MAX_PYTHON_STATES];
@@ -86,7 +86,7 @@ static long try_python_thread(__u32 i, struct python_walk **ctx)
 		w->several |= w->interpreter != 0;
 		return 0;
 	}
-	if (user_word(w->thread + w->layout.thread_id) == w->self) {
+	if (IS_PTHREAD(user_word(w->thread + w->layout.thread_id), w->thread_pointer)) {
 		w->states[MASKED(w->nr_states, MAX_PYTHON_STATES - 1)] = w->thread;
 		w->nr_states++;
 		w->thread = 0; /* one in each interpreter */
@@ -106,7 +106,7 @@ static __always_inline bool has_python_states(struct python_walk *w, struct task
 	__u32 tid = task->pid;
 	struct python_thread *known = bpf_map_lookup_elem(&python_threads, &tid), now = {};
 
-	w->self = THREAD_POINTER(task); /* pthread_self() */
+	w->thread_pointer = THREAD_POINTER(task);
 	w->interpreter = now.interpreter = user_word(w->layout.interpreters);
 	if (!now.interpreter)
 		return false; /* its main thread makes the first one soon */
@@ -115,7 +115,7 @@ static __always_inline bool has_python_states(struct python_walk *w, struct task
 	w->nr_states = 1;
 	if (known && known->state) {
 		w->states[0] = known->state;
-		if (user_word(known->state + w->layout.thread_id) == w->self)
+		if (IS_PTHREAD(user_word(known->state + w->layout.thread_id), w->thread_pointer))
 			return true;
 	} else if (known && bpf_ktime_get_ns() < known->until_ns) {
 		return false;

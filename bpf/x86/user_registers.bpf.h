@@ -46,8 +46,9 @@ static __always_inline __s32 syscall_of(const struct pt_regs *regs)
  * the address that the C library finds the thread's own data by; the kernel's sp of a task that is
  * off the CPU
  */
-#define THREAD_POINTER(task) ((task)->thread.fsbase)
-#define KERNEL_SP(task)      ((task)->thread.sp)
+#define THREAD_POINTER(task)             ((task)->thread.fsbase)
+#define IS_PTHREAD(self, thread_pointer) ((self) == (thread_pointer))
+#define KERNEL_SP(task)                  ((task)->thread.sp)
 
 /* Has the event interrupted the kernel? */
 static __always_inline bool is_in_kernel(const struct bpf_perf_event_data *event)
