@@ -60,6 +60,11 @@ static __always_inline void queue(void *ctx, struct request *rq, __u64 issued_ns
 
 	if (is_private(&io.target))
 		return;
+	/* who issues it may have inserted others' */
+	if (is_of(known, rq) && known->unwanted)
+		return;
+	if (only_listed_pids && issued_ns && !is_of(known, rq) && rq->start_time_ns < attached_ns)
+		return;
 	if (is_of(known, rq) && !known->done) { /* it is inserted again, or issued */
 		if (issued_ns)
 			known->issued_ns = issued_ns;
@@ -90,7 +95,9 @@ int BPF_PROG(request_merged, struct request *rq)
 	struct io *io = io_at(rq);
 	struct io_counts *counts = own_counts();
 
-	if (io && !io->done && counts) {
+	if (io && io->unwanted) {
+		io_forget(rq);
+	} else if (io && !io->done && counts) {
 		io->done = true;
 		COUNT(counts, merged);
 		io_forget(rq);

@@ -104,6 +104,7 @@ static void configure(struct biohist_bpf *bpf, struct options *o)
 	bpf->rodata->only_one_partition = o->disk && o->is_partition;
 	bpf->rodata->wanted_dev = o->dev;
 	bpf->rodata->with_stacks = o->with_stacks;
+	bpf->rodata->with_idle = true; /* an interrupt's I/O may begin on an idle CPU */
 	bpf->rodata->slow_ns = o->histograms.slow_ns;
 	stack_session_configure(bpf->obj, &o->histograms.run, &o->stacks);
 	histogram_session_configure(bpf->obj, &o->histograms);

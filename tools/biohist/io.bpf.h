@@ -43,7 +43,8 @@ struct io {
 	__u64 issuer; /* ID of the key_record of who began it, with the stacks there; 0: none */
 	struct io_target target; /* where it began: a driver may send it on to another disk */
 	__u32 pid;
-	bool done; /* it is kept, to know it again */
+	bool done;     /* it is kept, to know it again */
+	bool unwanted; /* and done: who inserted it is not measured, whoever issues it */
 	char comm[16];
 };
 
@@ -148,8 +149,14 @@ static __always_inline bool io_begin(void *ctx, const void *at, struct io *io)
 		COUNT(counts, ends_unseen);
 	if (before)
 		io_forget(at);
-	if (!counts || !target_wanted(&io->target) || !issuer_wanted(task, io->pid))
+	if (!counts || !target_wanted(&io->target))
 		return true;
+	if (!issuer_wanted(task, io->pid)) {
+		io->done = io->unwanted = true;
+		if (io->allocated_ns && !io->issued_ns)
+			bpf_map_update_elem(&under_way, &address, io, BPF_ANY);
+		return true;
+	}
 	if (by_process || with_stacks || slow_ns)
 		bpf_probe_read_kernel_str(io->comm, sizeof(io->comm),
 					  untrusted(task)->group_leader->comm);
