@@ -206,7 +206,6 @@ static __always_inline void leave(void *ctx, struct task_struct *task, struct th
 	if (!counts || !u || task->flags & PF_IDLE || !state_wanted(task, state) ||
 	    !thread_fits(thread, task, now_ns) || !cpu_wanted(bpf_get_smp_processor_id()))
 		return;
-	counts->runs++;
 	name_thread(key, task, state);
 	if (ctx && with_kernel_stacks)
 		key->kernel_stack = send_schedule_stack(ctx, task, counts);
