@@ -118,7 +118,8 @@ int BPF_PROG(thread_waking, struct task_struct *task)
 	struct stack_stats *stats = own_stats();
 	__u64 waker;
 
-	if (!thread || !stats || ended_ns ||
+	/* one that wakes itself has not slept; and interrupts, with samples, are on */
+	if (!thread || !stats || ended_ns || task == bpf_get_current_task_btf() ||
 	    (is_runnable(&thread->period.off) &&
 	     !off_cpu_returned_unseen(&thread->period.off, task)))
 		return 0;
