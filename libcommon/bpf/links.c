@@ -62,8 +62,11 @@ static struct bpf_link *attach_tracepoint(struct bpf_program *program, int id, u
 	LIBBPF_OPTS(bpf_perf_event_opts, options, .bpf_cookie = cookie);
 	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT, .config = id };
 	struct bpf_link *link;
-	/* the program runs on every CPU nonetheless */
-	int fd = id < 0 ? id : perf_event_open_cpu(&attr, 0);
+	int fd = id < 0 ? id : -ENODEV;
+
+	/* on the first one that is online: the program runs on every CPU nonetheless */
+	for (int cpu = 0; fd == -ENODEV && cpu < libbpf_num_possible_cpus(); cpu++)
+		fd = perf_event_open_cpu(&attr, cpu);
 
 	if (fd < 0) {
 		errno = -fd;
