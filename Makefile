@@ -435,5 +435,5 @@ clean:
 	rm -rf $(B)
 
 # what is unpacked there has directories that end in .d
--include $(filter-out $(foreach d,arm64 sysroot guest musl kernels deb debian,$(B)/$d/%),\
+-include $(filter-out $(foreach d,arm64 files sysroot guest musl kernels deb debian,$(B)/$d/%),\
 	$(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d $(B)/*/*/*/*/*.d $(B)/*/*/*/*/*/*.d))
