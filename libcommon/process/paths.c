@@ -6,6 +6,13 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "base/seed.h"
+
+/* users choose the paths of what they map: nobody is to know which collide */
+#undef HASH_FUNCTION
+#define HASH_FUNCTION(key, length, hash) \
+	((hash) = (unsigned)seeded_hash(NULL, 0, (const char *)(key), (length)))
+
 struct path {
 	UT_hash_handle hh;
 	size_t nr_users;
