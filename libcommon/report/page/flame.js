@@ -260,7 +260,7 @@ class Flame {
 	}
 
 	widthOf(node) {
-		return (this.useBefore ? this.tree.totalBefore : this.tree.total)[node];
+		return (this.useBefore && this.tree.compared ? this.tree.totalBefore : this.tree.total)[node];
 	}
 
 	draw() {

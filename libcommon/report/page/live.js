@@ -97,6 +97,8 @@ class LiveData {
 			this.processes.set(process.pid, process);
 			if (process.cmdline)
 				this.commands[process.pid] = cleaned(process.cmdline);
+			else	// one before it had the number
+				delete this.commands[process.pid];
 		}
 		for (const [kind, text, json] of document.frames)
 			to.frames.push(tables.addFrame({text: text || json.symbol, kind, json}));
