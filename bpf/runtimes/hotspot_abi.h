@@ -4,9 +4,9 @@
  * frames of a stack (stacks_abi.h), the first in the place of its own: the address of its Method,
  * which is a multiple of 8. The second one has the place in the method, and distinguishes the
  * Method from others at this address, before and after it, because classes come and go. The host
- * has only the bytes of a stack, and records the address of the bytecode instead, and an epoch:
- * how often classes were seen to go before the sample. User space replaces the two words by one,
- * with its own number for the method (hotspot_names.h).
+ * has only the bytes of a stack, and records the address of the bytecode instead, and an epoch: a
+ * time in which no class has gone. User space replaces the two words by one, with its own number
+ * for the method (hotspot_names.h).
  */
 #ifndef EHPERF_RUNTIMES_HOTSPOT_ABI_H
 #define EHPERF_RUNTIMES_HOTSPOT_ABI_H

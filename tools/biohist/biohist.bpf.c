@@ -57,15 +57,13 @@ static __always_inline void queue(void *ctx, struct request *rq, __u64 issued_ns
 		.issued_ns = issued_ns,
 		.allocated_ns = rq->start_time_ns,
 	};
+	bool is_known = is_of(known, rq);
 
-	if (is_private(&io.target))
+	/* who issues a request may not have inserted it */
+	if (is_private(&io.target) || (is_known && known->unwanted) ||
+	    (only_listed_pids && issued_ns && !is_known && rq->start_time_ns < attached_ns))
 		return;
-	/* who issues it may have inserted others' */
-	if (is_of(known, rq) && known->unwanted)
-		return;
-	if (only_listed_pids && issued_ns && !is_of(known, rq) && rq->start_time_ns < attached_ns)
-		return;
-	if (is_of(known, rq) && !known->done) { /* it is inserted again, or issued */
+	if (is_known && !known->done) { /* it is inserted again, or issued */
 		if (issued_ns)
 			known->issued_ns = issued_ns;
 	} else if (!io_begin(ctx, rq, &io) && issued_ns) {

@@ -15,7 +15,7 @@ struct known_method {
 	UT_hash_handle hh;
 };
 
-/* what lies at an address in an epoch: a sample of the epoch was in it */
+/* what lies at an address in an epoch that has not ended: a sample of the epoch was in it */
 struct seen_method {
 	uint64_t address, identity, bytecode;
 	uint32_t bytecode_bytes, epoch; /* METHOD_EPOCH() */
@@ -244,7 +244,7 @@ static uint64_t identified(const struct hotspot_methods *m, const uint64_t *word
 	const struct seen_method *seen = find_seen(m, METHOD_ADDRESS(words[0]));
 	uint64_t bytecode = METHOD_BYTECODE(words[1]), place;
 
-	if (!seen || seen->epoch != METHOD_EPOCH(words[1]) || !is_of_epoch(m, words[1]))
+	if (!seen || seen->epoch != METHOD_EPOCH(words[1]))
 		return words[1];
 	place = bytecode - seen->bytecode;
 	/* a native one has none: 0, or where that of others begins */
