@@ -181,7 +181,7 @@ failing() {	# ERROR CALLS N COMMAND...
 	expect "$kilobytes < 200000 && $(summary .samples) > 0 && $(summary .ended.complete) >= 0.99 * $(summary .samples)"
 }
 
-# bats test_tags=full
+# bats test_tags=full,alone
 @test "system calls of the start that fail, by turns: refused in one line or two, or the right result" {
 	need_root
 	need strace
@@ -274,7 +274,7 @@ descendants() {	# PID SECONDS
 	local tools=("offcputime -l" "cpuprof -F 999 -l --every 0.5")
 	[ "$SIZE" != full ] || tools+=(offwaketime "stackcount t:sched:sched_switch" wallprof)
 	background throws 60	# names of C++ are a worker's child's
-	cpuprof -q -o /dev/null 60 3>&- &
+	cpuprof -q --every 0.3 -o /dev/null 60 3>&- &	# which waits, and runs, all the time
 	other=$!
 	pids+=($other)
 	for tool in "${tools[@]}"; do

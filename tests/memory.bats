@@ -60,7 +60,7 @@ make_short_threads() {
 	gcc -O1 -fno-optimize-sibling-calls -pthread -o "$WORK/short-threads" "$WORK/short-threads.c"
 }
 
-# bats test_tags=full
+# bats test_tags=full,alone
 @test "reports at intervals, of waits: stacks and wakers that nothing names any more make room for others" {
 	need_root
 	need jq gcc

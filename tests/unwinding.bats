@@ -241,7 +241,9 @@ whole() {	# SHARE COMMAND...
 @test "aarch64: rules worked out from code equal the compiler's CFI" {
 	"$BATS_TEST_DIRNAME/fetch-arm64" "$ROOT/build/arm64/files" coreutils bash libstdc++6 libssl3 perl-base ||
 		skip "Debian's arm64 packages cannot be downloaded"
-	arm64-code-against-cfi $(find "$ROOT/build/arm64/files" -type f \( -name '*.so*' -o -path '*/bin/*' \)) >"$WORK/compared"
+	# not the scripts; nor ld.so, where the CFI of what resolves a function leaves out what the PLT has stored on the stack
+	arm64-code-against-cfi $(find "$ROOT/build/arm64/files" -type f \( -name '*.so*' -o -path '*/bin/*' \) ! -name 'ld-linux*' \
+		-exec grep -lP '^\x7fELF' {} +) >"$WORK/compared"
 	awk '{ print "# " $1 ": " $2 " instructions, " $3 " % with a rule, " $4 " differ"; all += $2; known += $2 * $3 / 100; bad += $4 > 0.001 * $2 + 10 }
 		END { exit NR < 20 || all < 500000 || known < 0.9 * all || bad }' "$WORK/compared" >&3
 }

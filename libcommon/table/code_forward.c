@@ -100,10 +100,11 @@ static bool is_last_call(const struct code *c, size_t i)
 
 	/*
 	 * where a call puts the return address into a register, what is called is a function, and
-	 * no part of this one
+	 * no part of this one; and a prologue behind the call is another function's
 	 */
 	return fills_up(c, i + 1) || begins_function(c, i + 1) ||
-	       (RA_IN_REGISTER && next->called) || (!may_return && next->jumped_to);
+	       (RA_IN_REGISTER && (next->called || next->prologue)) ||
+	       (!may_return && next->jumped_to);
 }
 
 /* Reaches what comes after instruction i. false: that is not known, or too much */

@@ -7,6 +7,8 @@ deep=$!
 nested hold >/dev/null &
 holder=$!
 sleep 1
+# the first tables come late where the emulator reads the files for the first time
+offcputime -q -p $nested,$deep,$holder 1 >/tmp/out 2>/tmp/err
 measure offcputime -v -j -p $nested,$deep,$holder 3
 echo "nested $nested deep $deep holder $holder"
 grep 'kernel stacks' /tmp/err
