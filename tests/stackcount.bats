@@ -215,6 +215,61 @@ while os.read(0, 1):
 	stackcount -l 'page-*' | grep -qx page-faults
 }
 
+# what names have in brackets, and operators, is not spelled so in the file
+@test "functions of C++, as nm writes them" {
+	need_root
+	need g++ nm
+	cat >"$WORK/names.cc" <<-'CC'
+		#include <string>
+		#include <vector>
+		namespace { __attribute__((noipa)) int hidden(int n) { return n + 1; } }
+		struct point { int x; bool operator==(const point &o) const; operator bool() const; };
+		__attribute__((noipa)) bool point::operator==(const point &o) const { return x == o.x; }
+		__attribute__((noipa)) point::operator bool() const { return x; }
+		namespace own {
+		template <class T> struct box { __attribute__((noipa)) int size(const T &t) { return t.size(); } };
+		__attribute__((noipa)) std::string tagged(int n) { return std::string(n, 'x'); }
+		}
+		int main(int c, char **)
+		{
+			point a{c}, b{2};
+			own::box<std::vector<int, std::allocator<int>>> box;
+			std::vector<int> w(c);
+			return hidden(c) + (a == b) + bool(a) + box.size(w) + own::tagged(c).size();
+		}
+	CC
+	g++ -O1 -o "$WORK/names" "$WORK/names.cc"
+	local name nr=0
+	while read -r name; do
+		[ "$(stackcount -l "u:$WORK/names:$name")" = "u:$WORK/names:$name" ]
+		nr=$((nr + 1))
+		# with their parameters, as nm has them
+	done < <(nm -C "$WORK/names" | sed -n 's/^[0-9a-f]* [TtWw] \(.*::.*\)(.*/\1/p' | sort -u)
+	expect "$nr >= 5"
+}
+
+# the kernel refuses probes on some instructions; they are no reason to refuse the others
+@test "a pattern: a function that cannot be probed is left out, which is said" {
+	need_root
+	need gcc
+	local codes=(ud2 int3 hlt cli syscall lfence rdtscp 'in %dx, %al' outsb 'int $0x80' 'rdfsbase %rax') i
+	{
+		for i in "${!codes[@]}"; do
+			printf 'asm(".globl odd_%d; .type odd_%d, @function; odd_%d: %s; ret; .size odd_%d, . - odd_%d");\n' \
+				"$i" "$i" "$i" "${codes[i]}" "$i" "$i"
+		done
+		printf '__attribute__((noipa)) int odd_number(int n) { return n | 1; }\nint main(void) { return odd_number(4) != 5; }\n'
+	} | gcc -O1 -x c -o "$WORK/odd" -
+	# while it runs: for a file that nobody runs, the kernel says nothing
+	stackcount -j "u:$WORK/odd:odd_*" -- "$WORK/odd" >"$WORK/out" 2>"$WORK/err"
+	cat "$WORK/err"
+	grep -q "${#codes[@]} functions not probed: the kernel cannot probe their first instructions" "$WORK/err"
+	[ "$(summary '.samples + .lost')" -eq 1 ]
+	run stackcount "u:$WORK/odd:odd_1" -- "$WORK/odd"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"the kernel cannot probe its first instruction"* ]]
+}
+
 @test "by the address that stacks show, and by the offset in the file: the same" {
 	need_root
 	# a C library of its own: who else calls malloc() is not to pay for it
@@ -281,6 +336,28 @@ is_counted() {	# PID EVENT
 	[ "$(stackcount -p "$pid" -l u:libc:malloc)" = "$(stackcount -l u:libc:malloc)" ]
 }
 
+# as an upgrade does it
+@test "-p: a program whose file was replaced since runs what it had, and that is probed" {
+	need_root
+	need gcc
+	local kind
+	for kind in old new; do
+		printf 'int %s_only(int x) { return x + 1; }\n#include <unistd.h>\nint main(void) { for (;;) %s_only(usleep(1000)); }\n' $kind $kind |
+			gcc -O0 -x c -o "$WORK/$kind" -
+	done
+	cp "$WORK/old" "$WORK/prog"
+	background "$WORK/prog"
+	wait_until grep -q "$WORK/prog" "/proc/$pid/maps"
+	mv "$WORK/new" "$WORK/prog"
+	for name in prog "$WORK/prog"; do
+		is_counted "$pid" "u:$name:old_only"
+		run stackcount -p "$pid" -l "u:$name:new_only"
+		[ "$status" -eq 1 ]
+	done
+	# for all others, the path is what it is
+	[ "$(stackcount -l "u:$WORK/prog:*_only")" = "u:$WORK/prog:new_only" ]
+}
+
 # sparse sections, which take no room on the disk
 @test "a file that claims symbols, names or section names of a gigabyte: refused, in little memory" {
 	need_root
@@ -321,7 +398,7 @@ is_counted() {	# PID EVENT
 	need_root
 	local event
 	for event in t:sched:nonsense u:libc:nonsense u:/nonexistent:main u:/etc/passwd:main u:libc:strlen usdt:libc:nonsense:x \
-		nonsense-event "u:libc:0x1" u:libc+0x7fffffffffff; do
+		nonsense-event cpu-clock:period=1000 cycles:precise=2 "u:libc:0x1" u:libc+0x7fffffffffff; do
 		run stackcount "$event" 1
 		echo "$event: $status $output"
 		[ "$status" -eq 1 ]

@@ -15,8 +15,8 @@
 struct search {
 	struct functions *found;
 	const struct elf_file *code;
-	const char *pattern;
-	bool demangled;
+	char *pattern; /* for fnmatch() */
+	bool demangled, is_go;
 	char literal[256]; /* with demangled: what a mangled name has in it, too */
 };
 
@@ -41,23 +41,55 @@ static bool is_word(char c)
 	       (c >= 'A' && c <= 'Z');
 }
 
-/* the longest word of the pattern, which a mangled name spells out: not to demangle all names */
+static size_t word_length(const char *text)
+{
+	size_t length = 0;
+
+	while (is_word(text[length]))
+		length++;
+	return length;
+}
+
+/* Does no mangled name spell this out? It may be a part of a word that has an abbreviation */
+static bool is_abbreviated(const char *word)
+{
+	static const char *const words[] = {
+		"anonymous",    "namespace",     "std",           "allocator",
+		"basic_string", "basic_istream", "basic_ostream", "basic_iostream",
+		"non-virtual",  "thunk",         "covariant",     "return",
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strstr(words[i], word))
+			return true;
+	return false;
+}
+
+/*
+ * The longest word of the pattern that a mangled name spells out: not to demangle all names. What
+ * is in brackets, and operators, it may write otherwise.
+ */
 static void find_literal(struct search *s)
 {
-	size_t longest = 0;
+	const char *p = s->pattern;
+	char word[sizeof(s->literal)];
+	int depth = 0;
 
-	for (const char *p = s->pattern; *p; p++) {
-		size_t length = 0;
-
-		while (is_word(p[length]))
-			length++;
-		if (length > longest && length < sizeof(s->literal)) {
-			memcpy(s->literal, p, length);
-			s->literal[length] = 0;
-			longest = length;
+	for (size_t length; *p; p += length) {
+		length = word_length(p);
+		if (!length) {
+			depth += (strchr("(<{[", *p) != NULL) - (strchr(")>}]", *p) != NULL);
+			length = 1;
+			continue;
 		}
-		if (length)
-			p += length - 1;
+		if (length >= sizeof(word))
+			continue;
+		memcpy(word, p, length);
+		word[length] = 0;
+		if (strstr("operator", word))
+			return;
+		if (!depth && length > strlen(s->literal) && !is_abbreviated(word))
+			strcpy(s->literal, word);
 	}
 }
 
@@ -69,12 +101,12 @@ static bool is_part(const char *suffixes)
 /* the name that matches, to be freed, or NULL */
 static char *matching_name(const struct search *s, const char *raw)
 {
-	size_t length = symbol_name_fold(raw);
+	size_t length = s->is_go ? strlen(raw) : symbol_name_fold(raw);
 	char *name;
 
 	if (is_part(raw + length) || (s->demangled && !strstr(raw, s->literal)))
 		return NULL;
-	name = s->demangled ? symbol_name_for_people(raw, false, false) : strndup(raw, length);
+	name = s->demangled ? symbol_name_for_people(raw, false, s->is_go) : strndup(raw, length);
 	if (name && fnmatch(s->pattern, name, 0)) {
 		free(name);
 		return NULL;
@@ -222,6 +254,21 @@ static void keep_one_of_each(struct functions *f)
 	f->nr = kept;
 }
 
+/* Only * and ? stand for others: brackets are parts of names. NULL: no memory */
+static char *pattern_of(const char *name)
+{
+	char *pattern = malloc(2 * strlen(name) + 1), *to = pattern;
+
+	for (; pattern && *name; name++) {
+		if (strchr("[]\\", *name))
+			*to++ = '\\';
+		*to++ = *name;
+	}
+	if (pattern)
+		*to = 0;
+	return pattern;
+}
+
 int functions_find(struct functions *functions, struct elf_file *file,
 		   const struct symbol_options *options, const char *pattern)
 {
@@ -229,13 +276,17 @@ int functions_find(struct functions *functions, struct elf_file *file,
 	struct search s = {
 		.found = &found,
 		.code = file,
-		.pattern = pattern,
+		.pattern = pattern_of(pattern),
 		.demangled = strstr(pattern, "::"),
+		.is_go = gopclntab_is_go(file),
 	};
-	int error;
+	int error = -ENOMEM;
 
-	find_literal(&s);
-	error = search_all(&s, file, options);
+	if (s.pattern) {
+		find_literal(&s);
+		error = search_all(&s, file, options);
+	}
+	free(s.pattern);
 	if (error) {
 		functions_free(&found);
 		return error;

@@ -200,10 +200,14 @@ static int fail_at_exits(struct finding *f, int error, const char *name)
 
 static bool is_unprobeable(const struct finding *f, uint64_t offset)
 {
-	uint8_t code[8]; /* enough for prefixes and an opcode */
+	const struct elf_segment *s = elf_file_segment_at(&f->file, offset);
+	uint8_t code[MACHINE_BEFORE + 8]; /* enough for prefixes and an opcode */
+	size_t before = s ? offset - s->file_offset : 0;
 
-	return !f->search->list && !elf_file_read(&f->file, offset, code, sizeof(code)) &&
-	       machine_is_unprobeable(code, sizeof(code));
+	if (before > MACHINE_BEFORE)
+		before = MACHINE_BEFORE;
+	return !f->search->list && !elf_file_read(&f->file, offset - before, code, before + 8) &&
+	       machine_is_unprobeable(code, before + 8, before);
 }
 
 static int fail_at_probe(struct finding *f, const char *name)

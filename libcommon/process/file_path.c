@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,6 +135,16 @@ static bool take_mapped(char path[PATH_MAX], const struct place *place,
 	       take(path, place, mapping->path, 0);
 }
 
+/* Its path leads to another file now, or to none; the kernel's own link still leads to it. */
+static bool take_deleted(char path[PATH_MAX], pid_t pid, const struct proc_mapping *mapping)
+{
+	char link[64];
+
+	snprintf(link, sizeof(link), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, mapping->start,
+		 mapping->end);
+	return take(path, &here, link, mapping->inode);
+}
+
 static bool find_mapped(const char *name, pid_t pid, const struct place *place, char path[PATH_MAX])
 {
 	struct proc_maps maps;
@@ -142,13 +153,46 @@ static bool find_mapped(const char *name, pid_t pid, const struct place *place, 
 	if (proc_maps_read(&maps, pid))
 		return false;
 	for (size_t i = 0; i < maps.nr && !found; i++) {
-		const char *slash = strrchr(maps.mappings[i].path, '/');
+		const struct proc_mapping *mapping = &maps.mappings[i];
+		size_t length = proc_maps_path_length(mapping->path);
+		char its_path[PATH_MAX], *slash;
 
-		if (maps.mappings[i].inode && slash && means(slash + 1, name))
-			found = take_mapped(path, place, &maps.mappings[i]);
+		snprintf(its_path, sizeof(its_path), "%.*s", (int)length, mapping->path);
+		slash = strrchr(its_path, '/');
+		if (mapping->inode && slash && means(slash + 1, name))
+			found = mapping->path[length] ? take_deleted(path, pid, mapping)
+						      : take_mapped(path, place, mapping);
 	}
 	proc_maps_free(&maps);
 	return found;
+}
+
+/*
+ * A process may still run the file that another has replaced since, as in an upgrade: then that is
+ * the one that is meant. False: it cannot be had
+ */
+static bool take_what_was_there(pid_t pid, const struct place *place, char path[PATH_MAX])
+{
+	size_t prefix = strlen(place->path), length;
+	const struct proc_mapping *deleted = NULL;
+	const char *name = path + (strncmp(path, place->path, prefix) ? 0 : prefix);
+	struct proc_maps maps;
+	bool taken;
+
+	if (proc_maps_read(&maps, pid))
+		return true;
+	for (size_t i = 0; i < maps.nr && !deleted; i++) {
+		length = proc_maps_path_length(maps.mappings[i].path);
+		if (maps.mappings[i].inode && length == strlen(name) &&
+		    !strncmp(maps.mappings[i].path, name, length)) {
+			if (!maps.mappings[i].path[length])
+				break;
+			deleted = &maps.mappings[i];
+		}
+	}
+	taken = !deleted || take_deleted(path, pid, deleted);
+	proc_maps_free(&maps);
+	return taken;
 }
 
 /*
@@ -229,6 +273,8 @@ int file_path_find(const char *name, pid_t pid, char path[PATH_MAX])
 	struct place place;
 	bool found = find_root(pid, &place) && find_file(name, pid, &place, path);
 
+	if (found && pid)
+		found = take_what_was_there(pid, &place, path);
 	if (place.fd >= 0)
 		close(place.fd);
 	return found ? 0 : -ENOENT;

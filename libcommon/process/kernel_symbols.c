@@ -13,6 +13,8 @@
 struct named_address {
 	uint64_t address;
 	struct kernel_symbol symbol; /* .name NULL: it has none */
+	unsigned turn;               /* in which it was asked for */
+	struct named_address *older; /* of those replaced: who has their names keeps them */
 	UT_hash_handle hh;
 	char text[];
 };
@@ -20,7 +22,8 @@ struct named_address {
 struct kernel_symbols {
 	kernel_symbol_fn *ask;
 	void *arg;
-	struct named_address *addresses;
+	struct named_address *addresses, *replaced;
+	unsigned turn;
 	struct kallsyms *kallsyms; /* NULL: not read yet */
 };
 
@@ -49,6 +52,10 @@ void kernel_symbols_free(struct kernel_symbols *s)
 	if (!s)
 		return;
 	hash_free_all(s->addresses);
+	for (struct named_address *one = s->replaced, *older; one; one = older) {
+		older = one->older;
+		free(one);
+	}
 	kallsyms_free(s->kallsyms);
 	free(s);
 }
@@ -84,16 +91,17 @@ static void parse(char *text, struct kernel_symbol *symbol)
 		symbol->module = "bpf";
 }
 
-static struct named_address *add(struct kernel_symbols *s, uint64_t address, const char *text)
+/* not in the table yet; NULL: no memory */
+static struct named_address *new_address(const struct kernel_symbols *s, uint64_t address,
+					 const char *text)
 {
 	size_t bytes = strlen(text) + 1;
 	struct named_address *named = malloc(sizeof(*named) + bytes);
 
 	if (!named)
 		return NULL;
-	*named = (struct named_address){ .address = address };
+	*named = (struct named_address){ .address = address, .turn = s->turn };
 	memcpy(named->text, text, bytes);
-	HASH_ADD(hh, s->addresses, address, sizeof(named->address), named);
 	return named;
 }
 
@@ -116,12 +124,12 @@ static void look_up(struct kernel_symbols *s, uint64_t address, bool asked,
 		};
 }
 
-static struct named_address *learn(struct kernel_symbols *s, uint64_t address)
+static struct named_address *ask(struct kernel_symbols *s, uint64_t address)
 {
 	const char *text;
 	bool schedules;
 	bool answered = !s->ask(s->arg, address, &text, &schedules);
-	struct named_address *named = add(s, address, answered ? text : "");
+	struct named_address *named = new_address(s, address, answered ? text : "");
 
 	if (!named)
 		return NULL;
@@ -133,12 +141,56 @@ static struct named_address *learn(struct kernel_symbols *s, uint64_t address)
 	return named;
 }
 
+void kernel_symbols_renew(struct kernel_symbols *s)
+{
+	s->turn++;
+}
+
+/* The kernel's own code stays where it is; what is loaded may be gone, and other code be there. */
+static bool may_have_changed(const struct kernel_symbols *s, const struct named_address *named)
+{
+	return named->turn != s->turn && (!named->symbol.name || named->symbol.module);
+}
+
+static bool same_text(const char *left, const char *right)
+{
+	return left && right ? !strcmp(left, right) : left == right;
+}
+
+static bool same_symbol(const struct kernel_symbol *left, const struct kernel_symbol *right)
+{
+	return left->offset == right->offset && same_text(left->name, right->name) &&
+	       same_text(left->module, right->module);
+}
+
+/* known: what was at this address; NULL: nothing is known of it */
+static struct named_address *learn(struct kernel_symbols *s, uint64_t address,
+				   struct named_address *known)
+{
+	struct named_address *named = ask(s, address);
+
+	if (known && named && same_symbol(&known->symbol, &named->symbol)) {
+		free(named);
+		known->turn = s->turn;
+		return known;
+	}
+	if (!named)
+		return NULL;
+	if (known) {
+		HASH_DEL(s->addresses, known);
+		known->older = s->replaced;
+		s->replaced = known;
+	}
+	HASH_ADD(hh, s->addresses, address, sizeof(named->address), named);
+	return named;
+}
+
 const struct kernel_symbol *kernel_symbols_find(struct kernel_symbols *s, uint64_t address)
 {
 	struct named_address *named;
 
 	HASH_FIND(hh, s->addresses, &address, sizeof(address), named);
-	if (!named)
-		named = learn(s, address);
+	if (!named || may_have_changed(s, named))
+		named = learn(s, address, named);
 	return named && named->symbol.name ? &named->symbol : NULL;
 }

@@ -39,7 +39,7 @@ int perf_name_encode(const char *name, struct perf_encoding *encoding)
 	if (is_raw(name, encoding))
 		return 0;
 	if (!start_library() ||
-	    pfm_get_os_event_encoding(name, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &arg) ||
+	    pfm_get_os_event_encoding(name, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT, &arg) ||
 	    attr.type == PERF_TYPE_TRACEPOINT)
 		return -ENOENT;
 	*encoding = (struct perf_encoding){

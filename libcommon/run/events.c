@@ -246,7 +246,7 @@ void events_attach(struct links *links, struct bpf_program *program, const struc
 		   bool returns, const struct task_filter *filter)
 {
 	struct user_probe *probes = calloc(events->nr, sizeof(*probes));
-	size_t nr_ambiguous = 0;
+	size_t nr_ambiguous = 0, nr_refused = 0;
 
 	if (!probes)
 		cli_check(-ENOMEM, "attach to the events");
@@ -261,11 +261,21 @@ void events_attach(struct links *links, struct bpf_program *program, const struc
 			check(-EOPNOTSUPP, event);
 		error = links_attach_event(links, program, event, returns, i);
 		/* the kernel knows more of this name than tracefs lists, such as a module's */
-		nr_ambiguous += error == -EADDRNOTAVAIL;
-		check(error == -EADDRNOTAVAIL && nr_ambiguous < events->nr ? 0 : error, event);
+		if (error == -EADDRNOTAVAIL)
+			nr_ambiguous++;
+		/* tracefs lists more than may be probed */
+		else if (error == -EINVAL && event->kind == EVENT_KERNEL_FUNCTION)
+			nr_refused++;
+		else
+			check(error, event);
+		if (nr_ambiguous + nr_refused == events->nr)
+			check(error, event);
 	}
 	if (!returns)
 		warn_of_ambiguous(nr_ambiguous);
+	if (!returns && nr_refused)
+		cli_warn("%s not probed: the kernel allows no probe there",
+			 counted(nr_refused, "functions").text);
 	if (in_user_code(events))
 		attach_user(links, program, events, probes, events->nr, returns, filter);
 	free(probes);

@@ -195,8 +195,7 @@ static int add_exit(struct walk *w, const struct part *part, uint64_t vaddr)
 	uint64_t offset;
 
 	if (found->nr >= MAX_EXITS || !elf_file_offset_of(w->bounds->file, vaddr, &offset) ||
-	    machine_is_unprobeable(part->code + (vaddr - part->span.start),
-				   part->span.start + part->span.length - vaddr)) {
+	    machine_is_unprobeable(part->code, part->span.length, vaddr - part->span.start)) {
 		w->unknown = true;
 		return 0;
 	}
@@ -434,7 +433,8 @@ int function_exits_find(struct function_exits *exits, struct code_bounds *bounds
 	found.returns_by_stack = fde && is_as_entered(&first) && !(first.flags & RULE_FROM_CODE) &&
 				 !bounds->table.nr_go_functions;
 	error = add_part(&w, &span, false);
-	if (!error && w.nr_parts && machine_is_unprobeable(w.parts[0].code, w.parts[0].span.length))
+	if (!error && w.nr_parts &&
+	    machine_is_unprobeable(w.parts[0].code, w.parts[0].span.length, 0))
 		w.unknown = true;
 	if (!error && w.nr_parts)
 		error = walk_function(&w);

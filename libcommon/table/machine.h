@@ -122,10 +122,11 @@ size_t machine_step(const uint8_t *code, size_t size, uint64_t vaddr, struct mac
 		    struct machine_step *step);
 
 /*
- * Does the kernel refuse to probe the instruction code[0 .. size), or would a probe break the
- * program?
+ * Does the kernel refuse to probe the instruction code[at .. size), or would a probe break the
+ * program? That may be seen from the MACHINE_BEFORE bytes before it, if they are in code.
  */
-bool machine_is_unprobeable(const uint8_t *code, size_t size);
+#define MACHINE_BEFORE 128
+bool machine_is_unprobeable(const uint8_t *code, size_t size, size_t at);
 
 /* Decodes code->bytes into code->insns. 0 or -ENOMEM */
 int machine_decode(struct code *code);

@@ -34,6 +34,7 @@ static bool is(struct kernel_symbols *symbols, uint64_t address, const char *tex
 int main(void)
 {
 	struct kernel_symbols *symbols = kernel_symbols_new(ask, NULL);
+	const struct kernel_symbol *before;
 
 	check(is(symbols, 1, "vfs_read+0x1f/0x320", "vfs_read", 0x1f, NULL),
 	      "a function of the kernel");
@@ -56,6 +57,19 @@ int main(void)
 	      "functions that serve them are the kernel's");
 	check(is(symbols, 8, "0x8", NULL, 0, NULL),
 	      "an address in no symbol: /proc/kallsyms, too, has none below the first");
+	before = kernel_symbols_find(symbols, 4);
+	kernel_symbols_renew(symbols);
+	nr_asked = 0;
+	check(is(symbols, 1, "", "vfs_read", 0x1f, NULL) && !nr_asked, "the kernel's own stay");
+	check(is(symbols, 4, "bpf_prog_6deef7357e7b4530_busy+0x2/0x99",
+		 "bpf_prog_6deef7357e7b4530_busy", 2, "bpf") &&
+		      kernel_symbols_find(symbols, 4) == before && nr_asked == 1,
+	      "a BPF program is asked for again, once, and may still be there");
+	check(is(symbols, 3, "0x3", NULL, 0, NULL), "a module that is gone");
+	check(is(symbols, 5, "bpf_prog_0123456789abcdef_other+0x1/0x99",
+		 "bpf_prog_0123456789abcdef_other", 1, "bpf") &&
+		      is(symbols, 8, "late+0x1/0x9 [cpuid]", "late", 1, "cpuid"),
+	      "other code in its place");
 	kernel_symbols_free(symbols);
 	return check_done();
 }

@@ -22,10 +22,15 @@
 #define IS_BLR(insn) ((0xfffffc1f & (insn)) == 0xd63f0000 || (0xfefff800 & (insn)) == 0xd63f0800)
 #define IS_RET(insn) ((insn) == 0xd65f03c0 || (insn) == 0xd65f0bff || (insn) == 0xd65f0fff)
 /* brk, udf */
-#define IS_TRAP(insn)      ((0xffe0001f & (insn)) == 0xd4200000 || (0xffff0000 & (insn)) == 0)
-#define IS_ADR(insn)       ((0x9f000000 & (insn)) == 0x10000000)
-#define IS_ADRP(insn)      ((0x9f000000 & (insn)) == 0x90000000)
+#define IS_TRAP(insn) ((0xffe0001f & (insn)) == 0xd4200000 || (0xffff0000 & (insn)) == 0)
+#define IS_ADR(insn)  ((0x9f000000 & (insn)) == 0x10000000)
+#define IS_ADRP(insn) ((0x9f000000 & (insn)) == 0x90000000)
+/* exclusive or ordered loads and stores, compare and swap */
 #define IS_EXCLUSIVE(insn) ((0x3f000000 & (insn)) == 0x08000000)
+/* ldxr, stxr and their kin: not ordered, nor casp */
+#define IS_LDXR_OR_STXR(insn) \
+	((0x3f800000 & (insn)) == 0x08000000 && (0x80200000 & (insn)) != 0x00200000)
+#define IS_LDXR(insn) (IS_LDXR_OR_STXR(insn) && (insn) >> 22 & 1)
 
 #define INSN_REG(insn, at) (31 & (insn) >> (at))
 

@@ -63,8 +63,25 @@ size_t machine_step(const uint8_t *code, size_t size, uint64_t vaddr, struct mac
 	return INSN_BYTES;
 }
 
-/* A probe between an exclusive load and its store would make the store fail each time. */
-bool machine_is_unprobeable(const uint8_t *code, size_t size)
+/*
+ * A probe between an exclusive load and its store makes the store fail each time: the program tries
+ * for ever.
+ */
+bool machine_is_unprobeable(const uint8_t *code, size_t size, size_t at)
 {
-	return IS_EXCLUSIVE(insn_at(code, size, 0));
+	size_t before = at < MACHINE_BEFORE ? at : MACHINE_BEFORE;
+
+	if (IS_LDXR_OR_STXR(insn_at(code, size, at)))
+		return true;
+	if (IS_RET(insn_at(code, size, at)))
+		return false;
+	for (size_t back = INSN_BYTES; back <= before; back += INSN_BYTES) {
+		uint32_t insn = insn_at(code, size, at - back);
+
+		if (IS_LDXR_OR_STXR(insn))
+			return IS_LDXR(insn);
+		if (IS_RET(insn) || IS_B(insn) || IS_BR(insn))
+			return false;
+	}
+	return false;
 }

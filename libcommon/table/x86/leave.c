@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Where an instruction leads in a function. */
 #include <Zydis/Zydis.h>
+#include <string.h>
 
 #include "table/machine.h"
 
@@ -166,10 +167,39 @@ static bool is_vector_prefix(uint8_t byte)
 	return byte == 0x62 || byte == 0xc4 || byte == 0xc5;
 }
 
-bool machine_is_unprobeable(const uint8_t *code, size_t size)
+/*
+ * good_insns_64 and good_2byte_insns there lack these: the kernel refuses them, and with one of
+ * them all functions of a pattern.
+ */
+static bool is_refused_opcode(const uint8_t *code, size_t size)
 {
+	static const uint8_t refused[] = {
+		0x6c, 0x6d, 0x6e, 0x6f,                         /* ins, outs */
+		0xcc, 0xcd, 0xcf, 0xf1,                         /* int3, int, iret, int1 */
+		0xe4, 0xe5, 0xe6, 0xe7, 0xec, 0xed, 0xee, 0xef, /* in, out */
+		0xf4, 0xfa, 0xfb,                               /* hlt, cli, sti */
+	};
+	static const uint8_t refused_0f[] = {
+		0x00, 0x01, 0x05, 0x06, 0x07, 0x08, 0x09, /* xgetbv, rdtscp, syscall and others */
+		0x0b, 0x30, 0x34, 0x35, 0x37, 0x78, 0x79, /* ud2, sysenter, vmread and others */
+		0xae,                                     /* fences, xsave, rdfsbase */
+	};
+
+	if (size && (*code & 0xf0) == 0x40) { /* REX */
+		code++;
+		size--;
+	}
+	if (size >= 2 && *code == 0x0f)
+		return memchr(refused_0f, code[1], sizeof(refused_0f));
+	return !size || memchr(refused, *code, sizeof(refused));
+}
+
+bool machine_is_unprobeable(const uint8_t *code, size_t size, size_t at)
+{
+	code += at;
+	size -= at;
 	for (; size && is_other_prefix(*code); code++, size--)
 		;
 	return !size || is_bad_prefix(*code) || is_vector_prefix(*code) ||
-	       is_exchange_with_r8(code, size);
+	       is_exchange_with_r8(code, size) || is_refused_opcode(code, size);
 }

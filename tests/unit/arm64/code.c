@@ -96,6 +96,42 @@ static void see_none(void *arg, size_t at, const struct eh_rule *rule)
 	check(rule->kind == RULE_NONE, "at %zu", at);
 }
 
+/* a probe between an exclusive load and its store makes the program try for ever */
+static const struct {
+	uint32_t insn;
+	bool unprobeable;
+	const char *text;
+} exclusive[] = {
+	{ 0xc8dffc20, false, "ldar x0, [x1]" },
+	{ 0x885ffc22, true, "ldaxr w2, [x1]" },
+	{ 0x11000442, true, "add w2, w2, #0x1" },
+	{ 0x8803fc22, true, "stlxr w3, w2, [x1]" },
+	{ 0x35ffffa3, false, "cbnz w3, 4" },
+	{ 0x88a07c41, false, "cas w0, w1, [x2]" },
+	{ 0x48207c82, false, "casp x0, x1, x2, x3, [x4]" },
+	{ 0x08207c82, false, "casp w0, w1, w2, w3, [x4]" },
+	{ 0xc89ffc20, false, "stlr x0, [x1]" },
+	{ 0xc87f0440, true, "ldxp x0, x1, [x2]" },
+	{ 0xb5000040, true, "cbnz x0, 30" },
+	{ 0xc8250440, true, "stxp w5, x0, x1, [x2]" },
+	{ 0xc85f7c20, true, "ldxr x0, [x1]" },
+	{ 0xd65f03c0, false, "ret" },
+	{ 0xd503201f, false, "nop" },
+};
+#define NR_EXCLUSIVE (sizeof(exclusive) / sizeof(exclusive[0]))
+
+static void check_unprobeable(void)
+{
+	uint32_t insns[NR_EXCLUSIVE];
+
+	for (size_t i = 0; i < NR_EXCLUSIVE; i++)
+		insns[i] = exclusive[i].insn;
+	for (size_t i = 0; i < NR_EXCLUSIVE; i++)
+		check(machine_is_unprobeable((const uint8_t *)insns, sizeof(insns), 4 * i) ==
+			      exclusive[i].unprobeable,
+		      "%s", exclusive[i].text);
+}
+
 int main(void)
 {
 	uint32_t insns[NR];
@@ -107,5 +143,6 @@ int main(void)
 	      "each instruction has one rule, in order");
 	check(!code_rules((const uint8_t *)insns, 6, 0x1000, see_none, NULL),
 	      "half an instruction is none");
+	check_unprobeable();
 	return check_done();
 }
