@@ -333,6 +333,29 @@ victims_frames() {
 		[(map(.n) | add // 0), (map(select(.named).n) | add // 0), (map(select(.path).n) | add // 0)] | @tsv' "$WORK/out"
 }
 
+# while another has the victim's file mapped: one that runs already, and one that begins when that is known
+victims_names_are_its_own() {	# WHO
+	local order tool all named path
+	for order in before after; do
+		[ "$order" = after ] || background "$WORK/victim"
+		rm -f "$WORK/err"
+		cpuprof -j >"$WORK/out" 2>"$WORK/err" 3>&- &
+		tool=$!
+		pids+=("$tool")
+		wait_until grep -q Sampling "$WORK/err"
+		[ "$order" = before ] || background "$WORK/victim"
+		wait_until has_run "$pid" 50
+		kill -INT "$tool"
+		wait "$tool"
+		kill "$pid"
+		echo "# $1, $order: $(victims_frames)" >&3
+		sed 's/^/# /' "$WORK/err"
+		read -r all named path <<<"$(victims_frames)"
+		expect "${all:-0} > 20 && ${named:-0} >= 0.95 * $all && ${path:-0} >= 0.95 * $all"
+		refute grep -q EVIL_ "$WORK/out"
+	done
+}
+
 @test "whoever maps a file first, in a mount namespace of its own, chooses neither its names nor its path" {
 	need_root
 	need setpriv unshare python3
@@ -342,8 +365,8 @@ victims_frames() {
 	touch "$WORK/evil/x"
 	chown -R 65534:65534 "$WORK/evil"
 	chmod -R a+rX "$WORK/evil"
-	local other=(setpriv --reuid=65534 --regid=65534 --clear-groups unshare --user --map-root-user --mount) order
-	"${other[@]}" true || skip "users cannot make namespaces here"
+	local user=(setpriv --reuid=65534 --regid=65534 --clear-groups) own=(unshare --user --map-root-user --mount) at
+	"${user[@]}" "${own[@]}" true || skip "users cannot make namespaces here"
 	# the file, by its own path or by one that leads to it only there
 	cat >"$WORK/map" <<-'END'
 		mount --bind "$1/evil" /usr/lib/debug
@@ -354,30 +377,28 @@ victims_frames() {
 		while True: time.sleep(0.01)' "$2"
 	END
 	for at in "$WORK/victim" "$WORK/evil/x"; do
-		background "${other[@]}" bash -e "$WORK/map" "$WORK" "$at"
+		background "${user[@]}" "${own[@]}" bash -e "$WORK/map" "$WORK" "$at"
 		local attacker=$pid
 		wait_until grep -q mapped "$WORK/background.out"
-		# one that runs already, and one that begins when the attacker's file is known
-		for order in before after; do
-			[ "$order" = after ] || background "$WORK/victim"
-			rm -f "$WORK/err"
-			cpuprof -j >"$WORK/out" 2>"$WORK/err" 3>&- &
-			local tool=$!
-			pids+=("$tool")
-			wait_until grep -q Sampling "$WORK/err"
-			[ "$order" = before ] || background "$WORK/victim"
-			wait_until has_run "$pid" 50
-			kill -INT "$tool"
-			wait "$tool"
-			kill "$pid"
-			echo "# $at, $order: $(victims_frames)" >&3
-			sed 's/^/# /' "$WORK/err"
-			read -r all named path <<<"$(victims_frames)"
-			expect "${all:-0} > 20 && ${named:-0} >= 0.95 * $all && ${path:-0} >= 0.95 * $all"
-			refute grep -q EVIL_ "$WORK/out"
-		done
+		victims_names_are_its_own "$at"
 		kill "$attacker"
 	done
+	# a process outside of that namespace, which has been handed a descriptor from there
+	cat >"$WORK/handed.py" <<-'END'
+		import mmap, socket, subprocess, sys, time
+		ours, theirs = socket.socketpair()
+		opener = "import socket, sys; socket.send_fds(socket.socket(fileno=int(sys.argv[1])), [b'x'], [open(sys.argv[2]).fileno()])"
+		subprocess.run(sys.argv[2:] + ["bash", "-ec", 'mount --bind "$1/victim" "$1/evil/x"; exec python3 -c "$0" "$2" "$1/evil/x"',
+			opener, sys.argv[1], str(theirs.fileno())], pass_fds=[theirs.fileno()], check=True)
+		fd = socket.recv_fds(ours, 1, 1)[1][0]
+		m = mmap.mmap(fd, 0, prot=mmap.PROT_READ | mmap.PROT_EXEC, flags=mmap.MAP_PRIVATE)
+		print("mapped", flush=True)
+		while True: time.sleep(0.01)
+	END
+	background "${user[@]}" python3 "$WORK/handed.py" "$WORK" "${own[@]}" 2>"$WORK/said"
+	wait_until grep -q mapped "$WORK/background.out" || cat "$WORK/said" "$WORK/background.out"
+	refute grep -q "$WORK/victim" "/proc/$pid/maps"
+	victims_names_are_its_own "a descriptor from there"
 }
 
 # no child of the tool that read DWARF is there any more

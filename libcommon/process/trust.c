@@ -21,32 +21,39 @@ static bool is_root(uint32_t owner)
 	return owner == 0 || owner == getuid() || (caller && owner == strtoull(caller, NULL, 10));
 }
 
-/*
- * Does the kernel itself say whose the files there are? A FUSE server, which any user may be, would
- * do it. What is not mounted where we see it may be one, unless it is a disk. A btrfs subvolume's
- * files have a device that no mount has, but its mount's ID.
- */
-static bool reads_as_honest(const struct file_key *key)
+struct place {
+	uint64_t dev, mount;
+	/*
+	 * The kernel itself says whose the files there are. A FUSE server, which any user may be,
+	 * would do it. What is not mounted where we see it may be one, unless it is a disk. A btrfs
+	 * subvolume's files have a device that no mount has, but its mount's ID.
+	 */
+	bool honest;
+	bool ours; /* the mount is in our own mount namespace */
+};
+
+static struct place read_place(const struct file_key *key)
 {
 	FILE *mounts = fopen("/proc/self/mountinfo", "re"); /* proc_pid_mountinfo(5) */
-	bool honest = major(key->dev) != 0, found = false;
+	struct place place = { key->dev, key->mount, .honest = major(key->dev) != 0 };
 	unsigned of_major, of_minor;
 	unsigned long mount;
 	char *line = NULL;
 	size_t room = 0;
 
-	while (mounts && !found && getline(&line, &room, mounts) > 0) {
+	while (mounts && !place.ours && getline(&line, &room, mounts) > 0) {
 		const char *type = strstr(line, " - ");
 
-		found = type && sscanf(line, "%lu %*d %u:%u", &mount, &of_major, &of_minor) == 3 &&
-			(mount == key->mount || makedev(of_major, of_minor) == key->dev);
-		if (found)
-			honest = strncmp(type + 3, "fuse", 4);
+		if (!type || sscanf(line, "%lu %*d %u:%u", &mount, &of_major, &of_minor) != 3 ||
+		    (mount != key->mount && makedev(of_major, of_minor) != key->dev))
+			continue;
+		place.ours = mount == key->mount;
+		place.honest = strncmp(type + 3, "fuse", 4);
 	}
 	free(line);
 	if (mounts)
 		fclose(mounts);
-	return honest;
+	return place;
 }
 
 /*
@@ -64,12 +71,9 @@ static bool have_mounts_changed(void)
 }
 
 /* as it was when it was asked first: there may be thousands of mounts */
-static bool is_honest(const struct file_key *key)
+static const struct place *place_of(const struct file_key *key)
 {
-	static struct place {
-		uint64_t dev, mount;
-		bool honest;
-	} places[NR_PLACES]; /* the last ones that were asked for */
+	static struct place places[NR_PLACES]; /* the last ones that were asked for */
 	static size_t nr;
 	struct place *place;
 
@@ -77,12 +81,15 @@ static bool is_honest(const struct file_key *key)
 		nr = 0;
 	for (size_t i = 0; i < nr && i < NR_PLACES; i++)
 		if (places[i].dev == key->dev && places[i].mount == key->mount)
-			return places[i].honest;
+			return &places[i];
 	place = &places[nr++ % NR_PLACES];
-	*place = (struct place){ .dev = key->dev,
-				 .mount = key->mount,
-				 .honest = reads_as_honest(key) };
-	return place->honest;
+	*place = read_place(key);
+	return place;
+}
+
+bool file_is_in_our_mount(const struct file_key *key)
+{
+	return place_of(key)->ours;
 }
 
 uint64_t owner_of_user(uint32_t uid)
@@ -106,6 +113,6 @@ uint64_t owner_of_process(pid_t pid)
 uint64_t owner_of_file(const struct file_key *key)
 {
 	/* whom a server names as the owner, has nothing to do with what the server does */
-	return is_honest(key) ? owner_of_user(key->owner)
-			      : owner_of_user(UINT32_MAX) | (uint32_t)key->owner;
+	return place_of(key)->honest ? owner_of_user(key->owner)
+				     : owner_of_user(UINT32_MAX) | (uint32_t)key->owner;
 }

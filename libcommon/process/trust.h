@@ -22,4 +22,10 @@ uint64_t owner_of_file(const struct file_key *key);
 uint64_t owner_of_process(pid_t pid); /* its real user's: */
 uint32_t uid_of_process(pid_t pid);   /* UINT32_MAX: not known */
 
+/*
+ * Was it found by way of a mount of our own mount namespace? Else others choose its path, also where
+ * a process with our root directory has it, who may have been handed a descriptor.
+ */
+bool file_is_in_our_mount(const struct file_key *key);
+
 #endif

@@ -198,6 +198,7 @@ static int add_new(struct modules *modules, pid_t tid, const struct proc_mapping
 		error = read_vdso(&entry->module);
 	}
 	entry->module.key = *key;
+	entry->module.key.in_our_root = key->in_our_root && file_is_in_our_mount(key);
 	entry->module.owner = entry->module.image ? 0 : owner_of_file(key);
 	entry->module.error = error;
 	set_place(&entry->module, tid, mapping);
@@ -253,7 +254,7 @@ int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *
 					 .owner = UINT64_MAX };
 	HASH_FIND(hh, modules->by_file, &key, FILE_KEY_BYTES, known);
 	if (known) {
-		if (key.in_our_root && !known->module.key.in_our_root)
+		if (key.in_our_root && !known->module.key.in_our_root && file_is_in_our_mount(&key))
 			take_path(&known->module, tid, mapping);
 		else if (known->module.moved)
 			set_place(&known->module, tid, mapping);
