@@ -97,6 +97,11 @@ pid_of() {	# PROGRAM
 	[ "$(said offcputime | jq -r 'select(.type == "stack" and .comm == "nested") | .ended_by' | sort -u)" = complete ]
 }
 
+@test "arm64: Python's functions have names, in their order, between the interpreter's frames" {
+	[ "$(said python | jq -rs '[.[] | select(.type == "stack")] | max_by(.count) | .user | map(.symbol)
+		| .[(index("f")):] | .[:5] | join(" ")')" = "f f f f <module>" ]
+}
+
 @test "arm64: ehdump --check: the kernel's answers for each row of four files are the table's" {
 	[ "$(grep -c '^check .*, 0 differences$' "$CONSOLE")" -eq 5 ]	# and all of them
 }

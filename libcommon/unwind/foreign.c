@@ -29,12 +29,13 @@
 /*
  * A process that kept a worker waiting twice is left alone: briefly, for the machine may just be
  * busy, and each time twice as long. What the caller waits for, answers and failures alike, takes
- * these shares of the time at most, of one process and of all; a JVM that begins takes a tenth.
+ * these shares of the time at most: of one process, and of one user other than root; of all of
+ * root's, and of all others'. A JVM that begins takes a tenth.
  */
 #define LEFT_ALONE_NS     500000000
 #define MAX_LEFT_ALONE_NS 10000000000
 #define MAX_WAITED_NS     300000000
-#define SHARE_OF_PROCESS  8
+#define SHARE_OF_ONE      8
 #define SHARE_OF_ALL      4
 
 #define NR_READERS 2
@@ -44,8 +45,10 @@
 
 #define IS_CODE (1ULL << 32) /* in a job's tag: of FOREIGN_CODE */
 
+#define OF_USER (1ULL << 32) /* in an account's ID: it is a user's, not a process's */
+
 struct account {
-	pid_t pid;
+	uint64_t id;
 	uint64_t waited_ns; /* by the caller */
 	uint64_t until_ns;  /* it is left alone */
 	uint64_t alone_ns;  /* for so long the next time; 0: it has kept no worker waiting */
@@ -58,8 +61,9 @@ struct foreign {
 	/* beside it */
 	struct workers *compilers, *big_compiler, *readers, *namer;
 	int epoll_fd;             /* of all */
-	struct account *accounts; /* of processes */
-	uint64_t began_ns, waited_ns;
+	struct account *accounts; /* of processes and users */
+	uint64_t began_ns;
+	uint64_t roots_waited_ns, others_waited_ns; /* for their processes */
 };
 
 static int watch(const struct foreign *f, const struct workers *workers)
@@ -175,7 +179,7 @@ static void forget_accounts(struct foreign *f)
 	struct account *account, *next;
 
 	HASH_ITER(hh, f->accounts, account, next) {
-		if (!kill(account->pid, 0) || errno != ESRCH)
+		if (account->id & OF_USER || !kill((pid_t)account->id, 0) || errno != ESRCH)
 			continue;
 		HASH_DEL(f->accounts, account);
 		free(account);
@@ -183,11 +187,11 @@ static void forget_accounts(struct foreign *f)
 }
 
 /* NULL: no memory, and with `may_add` false, there is none */
-static struct account *account_of(struct foreign *f, pid_t pid, bool may_add)
+static struct account *account_of(struct foreign *f, uint64_t id, bool may_add)
 {
 	struct account *account;
 
-	HASH_FIND_INT(f->accounts, &pid, account);
+	HASH_FIND(hh, f->accounts, &id, sizeof(id), account);
 	if (account || !may_add)
 		return account;
 	if (HASH_COUNT(f->accounts) % ACCOUNTS == ACCOUNTS - 1)
@@ -195,8 +199,8 @@ static struct account *account_of(struct foreign *f, pid_t pid, bool may_add)
 	account = calloc(1, sizeof(*account));
 	if (!account)
 		return NULL;
-	account->pid = pid;
-	HASH_ADD_INT(f->accounts, pid, account);
+	account->id = id;
+	HASH_ADD(hh, f->accounts, id, sizeof(id), account);
 	return account;
 }
 
@@ -207,14 +211,40 @@ static bool is_slow(struct foreign *f, pid_t pid)
 	return account && clock_ns() < account->until_ns;
 }
 
+/* what the caller waits for is counted by these; user NULL: it is root */
+struct payers {
+	struct account *process, *user;
+	uint64_t *all_ns;
+};
+
+/* false: no memory */
+static bool find_payers(struct foreign *f, pid_t pid, uint64_t owner, struct payers *p)
+{
+	uint64_t uid = owner >> 32;
+
+	*p = (struct payers){ .all_ns = uid ? &f->others_waited_ns : &f->roots_waited_ns };
+	p->user = uid ? account_of(f, OF_USER | uid, true) : NULL;
+	p->process = account_of(f, pid, true); /* which may forget others of processes */
+	return p->process && (p->user || !uid);
+}
+
 /* may the caller wait for it? */
-static bool is_affordable(const struct foreign *f, const struct account *account)
+static bool is_affordable(const struct foreign *f, const struct payers *p)
 {
 	uint64_t now = clock_ns(), passed = now - f->began_ns;
+	uint64_t of_one = MAX_WAITED_NS + passed / SHARE_OF_ONE;
 
-	return now >= account->until_ns &&
-	       account->waited_ns <= MAX_WAITED_NS + passed / SHARE_OF_PROCESS &&
-	       f->waited_ns <= MAX_WAITED_NS + passed / SHARE_OF_ALL;
+	return now >= p->process->until_ns && p->process->waited_ns <= of_one &&
+	       (!p->user || p->user->waited_ns <= of_one) &&
+	       *p->all_ns <= MAX_WAITED_NS + passed / SHARE_OF_ALL;
+}
+
+static void pay(const struct payers *p, uint64_t waited_ns)
+{
+	p->process->waited_ns += waited_ns;
+	if (p->user)
+		p->user->waited_ns += waited_ns;
+	*p->all_ns += waited_ns;
 }
 
 /*
@@ -261,18 +291,16 @@ static int call(struct foreign *f, struct workers *workers, uint64_t owner, cons
 		size_t size, const struct foreign_answer **answer, size_t *bytes)
 {
 	pid_t pid = ((const struct foreign_about *)request)->pid;
-	struct account *account = account_of(f, pid, true);
-	uint64_t began = clock_ns(), waited;
+	uint64_t began = clock_ns();
 	struct worker_answer got;
+	struct payers payers;
 
-	if (!account || !is_affordable(f, account))
+	if (!find_payers(f, pid, owner, &payers) || !is_affordable(f, &payers))
 		return -EAGAIN;
 	got = workers_call(workers, owner, request, size, pid);
 	if (has_gone(&got)) /* what it executed before: what was kept is its memory no more */
 		got = workers_call(workers, owner, request, size, 0);
-	waited = clock_ns() - began;
-	account->waited_ns += waited;
-	f->waited_ns += waited;
+	pay(&payers, clock_ns() - began);
 	judge(f, pid, got.error);
 	if (!got.error && got.nr < sizeof(**answer))
 		return -EBADMSG;

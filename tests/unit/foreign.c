@@ -4,10 +4,13 @@
  * yields.
  */
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "process/trust.h"
 #include "unwind/foreign.h"
 #include "unwind/foreign_work.h"
@@ -209,6 +212,52 @@ static void test_patience(void)
 	check(!ask_in_vain(getppid(), &answered), "another process has nothing to do with it");
 }
 
+static int take_long(const void *question, const struct process_memory *memory, void *answer,
+		     size_t room, size_t *bytes)
+{
+	uint64_t end = clock_ns() + 200000000;
+
+	(void)question, (void)memory, (void)answer, (void)room;
+	while (clock_ns() < end)
+		;
+	*bytes = 0;
+	return 0;
+}
+
+static int wait_for(pid_t pid)
+{
+	const void *answer;
+	size_t bytes;
+	char question = 0;
+
+	return foreign_call(foreign, pid, take_long, &question, sizeof(question), &answer, &bytes);
+}
+
+/* What the caller waits for is shared: a user with many processes does not have it all. */
+static void test_shares(void)
+{
+	pid_t children[8];
+	int nr = sizeof(children) / sizeof(children[0]), nr_served = 0;
+
+	if (geteuid())
+		return; /* it cannot be another user */
+	for (int i = 0; i < nr; i++) {
+		children[i] = fork();
+		if (!children[i])
+			_exit(setuid(65534) || pause());
+		while (children[i] > 0 && uid_of_process(children[i]) != 65534)
+			usleep(1000);
+	}
+	for (int i = 0; i < nr; i++)
+		nr_served += wait_for(children[i]) == 0;
+	check(nr_served >= 1 && nr_served <= 4, "%d of %d served", nr_served, nr);
+	check(wait_for(getpid()) == 0, "root's own is");
+	for (int i = 0; i < nr; i++) {
+		kill(children[i], SIGKILL);
+		waitpid(children[i], NULL, 0);
+	}
+}
+
 /* another file, and answers that are not what a worker writes */
 static void test_distrust(void)
 {
@@ -258,6 +307,9 @@ int main(void)
 	test_text();
 	test_questions();
 	test_distrust();
+	foreign_free(foreign);
+	check(!foreign_new(&foreign, 256 << 20));
+	test_shares();
 	test_patience();
 	test_whose();
 	foreign_free(foreign);
