@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "process/paths.h"
+#include "process/trust.h"
 
 /*
  * munmap() is reported at its entry, but takes effect somewhat later: within this time, we assume.
@@ -341,15 +342,21 @@ static bool is_allocated(uint64_t bytes)
 	return m.uordblks + m.hblkhd > bytes;
 }
 
-/* NULL: none has many */
+/* root's only where no other has many; NULL: none has */
 static struct process *largest(const struct processes *processes)
 {
-	struct process *found = NULL, *process, *next;
+	struct process *of_others = NULL, *of_root = NULL, *process, *next;
 
-	HASH_ITER(hh, processes->by_pid, process, next)
-		if (process->maps.nr > (found ? found->maps.nr : MANY_MAPPINGS))
-			found = process;
-	return found;
+	HASH_ITER(hh, processes->by_pid, process, next) {
+		struct process **found;
+
+		if (process->maps.nr <= MANY_MAPPINGS)
+			continue;
+		found = owner_of_process(process->pid) ? &of_others : &of_root;
+		if (!*found || process->maps.nr > (*found)->maps.nr)
+			*found = process;
+	}
+	return of_others ? of_others : of_root;
 }
 
 void processes_limit_memory(struct processes *processes, uint64_t bytes)

@@ -9,7 +9,10 @@
 #include "base/clock.h"
 #include "dwarf/exports.h"
 #include "machine_abi.h"
+#include "process/trust.h"
+#include "process/workers.h"
 #include "runtimes/hotspot/hotspot_parts.h"
+#include "runtimes/hotspot/hotspot_room.h"
 #include "stacks_abi.h"
 #include "tables_abi.h"
 
@@ -30,7 +33,12 @@ static int process_new(void **own, struct slabs *slabs, pid_t pid)
 		return -ENOMEM;
 	h->slabs = slabs;
 	h->pid = pid;
-	hotspot_methods_begin(&h->methods, pid);
+	h->user = hotspot_user_of(OWNERS_UID(owner_of_process(pid)));
+	if (!h->user) {
+		free(h);
+		return -ENOMEM;
+	}
+	hotspot_methods_begin(&h->methods, pid, h->user);
 	h->module = slabs_alloc(slabs, sizeof(module));
 	if (!h->module) {
 		int error = -errno;
@@ -41,6 +49,16 @@ static int process_new(void **own, struct slabs *slabs, pid_t pid)
 	memcpy(slabs_at(slabs, h->module), &module, sizeof(module));
 	*own = h;
 	return 0;
+}
+
+static size_t rows_bytes(const struct piece *piece)
+{
+	return piece->nr_rows * sizeof(piece->rows[0]);
+}
+
+static size_t piece_bytes(const struct piece *piece)
+{
+	return sizeof(*piece) + rows_bytes(piece) + piece->name_bytes;
 }
 
 /*
@@ -56,6 +74,7 @@ static void process_free(void *own)
 	__atomic_store_n(&module->pending, 0, __ATOMIC_RELEASE);
 	hotspot_release_pages(h);
 	for (size_t i = 0; i < h->nr_all; i++) {
+		hotspot_room_give(h->user, piece_bytes(h->all[i]));
 		free(h->all[i]->rows);
 		free(h->all[i]->name);
 		free(h->all[i]);
@@ -108,6 +127,7 @@ static struct piece *piece_at(const struct hotspot *h, uint64_t address)
 static void remove_pieces(struct hotspot *h, size_t first, size_t end)
 {
 	for (size_t i = first; i < end; i++) {
+		hotspot_room_give(h->user, rows_bytes(h->pieces[i]));
 		free(h->pieces[i]->rows);
 		h->pieces[i]->rows = NULL;
 		h->pieces[i]->nr_rows = 0;
@@ -136,9 +156,11 @@ static struct piece *new_piece(const struct hotspot *h, const struct hotspot_cod
 		return NULL;
 	piece->blob = code->blob;
 	piece->number = h->nr_all;
+	piece->nr_rows = code->nr_rows;
+	piece->name_bytes = code->name_bytes;
 	piece->rows = malloc(bytes);
 	piece->name = malloc(code->name_bytes);
-	if (!piece->rows || !piece->name) {
+	if (!piece->rows || !piece->name || !hotspot_room_take(h->user, piece_bytes(piece))) {
 		free(piece->rows);
 		free(piece->name);
 		free(piece);
@@ -146,7 +168,6 @@ static struct piece *new_piece(const struct hotspot *h, const struct hotspot_cod
 	}
 	memcpy(piece->rows, code->rows, bytes);
 	memcpy(piece->name, hotspot_code_name(code), code->name_bytes);
-	piece->nr_rows = code->nr_rows;
 	return piece;
 }
 
@@ -383,10 +404,10 @@ static struct piece *piece_of(const struct hotspot *h, uint64_t address, uint32_
 }
 
 /* The number of the piece's name; 0: it has none */
-static uint32_t number_of(struct hotspot_names *names, struct piece *piece)
+static uint32_t number_of(struct hotspot *h, struct hotspot_names *names, struct piece *piece)
 {
 	if (piece && !hotspot_names_use(names, piece->name_number))
-		piece->name_number = hotspot_names_add(names, piece->name);
+		piece->name_number = hotspot_names_add(names, piece->name, h->user);
 	return piece ? piece->name_number : 0;
 }
 
@@ -397,7 +418,7 @@ static uint64_t see_frame(struct hotspot *h, struct hotspot_names *names, uint64
 {
 	uint64_t address = frame & ((1ULL << FRAME_TAG_SHIFT) - 1);
 	struct piece *piece = h ? piece_of(h, address, FRAME_TAG(frame)) : NULL;
-	uint32_t number = number_of(names, piece);
+	uint32_t number = number_of(h, names, piece);
 
 	if (!number || address < piece->blob.code_start)
 		return frame & ~((uint64_t)FRAME_TAG(~0ULL) << FRAME_TAG_SHIFT);
@@ -412,7 +433,7 @@ static uint64_t see_method(struct hotspot *h, struct hotspot_names *names, const
 
 	if (!number)
 		return FRAME_HOTSPOT |
-		       (h ? number_of(names, piece_at(h, h->heaps.interpreter_start)) : 0);
+		       (h ? number_of(h, names, piece_at(h, h->heaps.interpreter_start)) : 0);
 	return FRAME_HOTSPOT | HOTSPOT_BY_CALL |
 	       (uint64_t)METHOD_PLACE(words[1]) << HOTSPOT_OFFSET_SHIFT | number;
 }

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 
-#define MAX_METHODS 200000 /* a program that makes them as it goes must not fill our memory */
+#define LEAST_ROOM 4096 /* for the answer to a question to be worth it */
 
 struct known_method {
 	struct hotspot_method_key key;
@@ -24,10 +24,17 @@ struct seen_method {
 };
 #define SEEN_NS 1000000000
 
+static void forget_seen(struct hotspot_methods *m)
+{
+	hotspot_room_give(m->user, HASH_COUNT(m->by_address) * sizeof(*m->by_address));
+	hash_free_all(m->by_address);
+}
+
 void hotspot_methods_free(struct hotspot_methods *m)
 {
+	hotspot_room_give(m->user, HASH_COUNT(m->by_key) * sizeof(*m->by_key));
 	hash_free_all(m->by_key);
-	hash_free_all(m->by_address);
+	forget_seen(m);
 }
 
 /* ---- epochs ---- */
@@ -67,9 +74,10 @@ static bool is_first_time(pid_t pid)
 	return true;
 }
 
-void hotspot_methods_begin(struct hotspot_methods *m, pid_t pid)
+void hotspot_methods_begin(struct hotspot_methods *m, pid_t pid, struct hotspot_user *user)
 {
-	*m = (struct hotspot_methods){ .first_ns = is_first_time(pid) ? clock_ns() : UINT64_MAX };
+	*m = (struct hotspot_methods){ .user = user,
+				       .first_ns = is_first_time(pid) ? clock_ns() : UINT64_MAX };
 }
 
 /*
@@ -87,7 +95,7 @@ void hotspot_methods_note_unloaded(struct hotspot_methods *m, int64_t unloaded)
 	m->first_epoch = is_first && m->first_ns != UINT64_MAX ? next_epoch() : 0;
 	m->epoch = next_epoch();
 	m->epoch_ns = unloaded ? clock_ns() : 0;
-	hash_free_all(m->by_address);
+	forget_seen(m);
 }
 
 uint32_t hotspot_methods_epoch(const struct hotspot_methods *m, uint64_t time_ns)
@@ -125,6 +133,7 @@ static bool is_known(struct hotspot_methods *m, struct hotspot_names *names,
 	if (!known || hotspot_names_use(names, known->number))
 		return known;
 	HASH_DEL(m->by_key, known);
+	hotspot_room_give(m->user, sizeof(*known));
 	free(known);
 	return false;
 }
@@ -143,18 +152,31 @@ uint32_t hotspot_methods_find(const struct hotspot_methods *m, const uint64_t *w
 	return known ? known->number : 0;
 }
 
+/* NULL: there is no room */
+static void *new_of_user(const struct hotspot_methods *m, size_t bytes)
+{
+	void *made;
+
+	if (!hotspot_room_take(m->user, bytes))
+		return NULL;
+	made = calloc(1, bytes);
+	if (!made)
+		hotspot_room_give(m->user, bytes);
+	return made;
+}
+
 static void add(struct hotspot_methods *m, struct hotspot_names *names,
 		const struct hotspot_named *named)
 {
 	struct known_method *known;
 
-	if (find(m, &named->key) || HASH_COUNT(m->by_key) >= MAX_METHODS)
+	if (find(m, &named->key))
 		return;
-	known = calloc(1, sizeof(*known));
+	known = new_of_user(m, sizeof(*known));
 	if (!known)
 		return;
 	known->key = named->key;
-	known->number = hotspot_names_add(names, (const struct hotspot_name *)(named + 1));
+	known->number = hotspot_names_add(names, (const struct hotspot_name *)(named + 1), m->user);
 	HASH_ADD(hh, m->by_key, key, sizeof(known->key), known);
 }
 
@@ -171,7 +193,7 @@ static void add_seen(struct hotspot_methods *m, const struct hotspot_named *name
 	struct seen_method *seen = find_seen(m, named->key.address);
 
 	if (!seen) {
-		seen = calloc(1, sizeof(*seen));
+		seen = new_of_user(m, sizeof(*seen));
 		if (!seen)
 			return;
 		seen->address = named->key.address;
@@ -269,7 +291,7 @@ static void identify(struct asker *a, uint64_t *frames, uint32_t nr)
 {
 	struct hotspot_methods *m = a->methods;
 
-	for (uint32_t i = 0; i < nr && HASH_COUNT(m->by_address) < MAX_METHODS; i++)
+	for (uint32_t i = 0; i < nr && hotspot_room_has(m->user, LEAST_ROOM); i++)
 		if (is_unseen(frames, nr, i) && is_of_epoch(m, frames[i + 1])) {
 			a->epoch = METHOD_EPOCH(frames[i + 1]); /* the same in all of a stack */
 			if (!is_fresh(a, METHOD_ADDRESS(frames[i])))
@@ -289,7 +311,7 @@ void hotspot_methods_read(struct hotspot_methods *m, struct hotspot_question *qu
 	struct asker a = { m, question, foreign, names, 0 };
 
 	identify(&a, frames, nr);
-	for (uint32_t i = 0; i < nr && HASH_COUNT(m->by_key) < MAX_METHODS; i++) {
+	for (uint32_t i = 0; i < nr && hotspot_room_has(m->user, LEAST_ROOM); i++) {
 		struct hotspot_method_key key;
 
 		if (!hotspot_is_method(frames, nr, i) || is_unseen(frames, nr, i))

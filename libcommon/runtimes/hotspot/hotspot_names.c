@@ -10,6 +10,7 @@
 struct numbered {
 	uint32_t number;
 	bool used; /* since the last hotspot_names_forget() */
+	struct hotspot_user *user;
 	UT_hash_handle hh;
 	struct hotspot_name name; /* the last member: its parts follow */
 };
@@ -24,25 +25,46 @@ struct hotspot_names *hotspot_names_new(void)
 	return calloc(1, sizeof(struct hotspot_names));
 }
 
+/* of the name and all that belongs to it */
+static size_t bytes_of(const struct hotspot_name *name)
+{
+	return hotspot_name_bytes(name->nr_places, name->nr_scopes, name->text_bytes);
+}
+
+static void drop(struct hotspot_names *names, struct numbered *name)
+{
+	hotspot_room_give(name->user, sizeof(*name) + bytes_of(&name->name));
+	HASH_DEL(names->all, name);
+	free(name);
+}
+
 void hotspot_names_free(struct hotspot_names *names)
 {
+	struct numbered *name, *next;
+
 	if (!names)
 		return;
-	hash_free_all(names->all);
+	HASH_ITER(hh, names->all, name, next)
+		drop(names, name);
 	free(names);
 }
 
-uint32_t hotspot_names_add(struct hotspot_names *names, const struct hotspot_name *name)
+uint32_t hotspot_names_add(struct hotspot_names *names, const struct hotspot_name *name,
+			   struct hotspot_user *user)
 {
-	size_t bytes = hotspot_name_bytes(name->nr_places, name->nr_scopes, name->text_bytes);
-	struct numbered *added = names->last_number < UINT32_MAX
-					 ? malloc(offsetof(struct numbered, name) + bytes)
-					 : NULL;
+	size_t bytes = bytes_of(name);
+	struct numbered *added;
 
-	if (!added)
+	if (names->last_number == UINT32_MAX || !hotspot_room_take(user, sizeof(*added) + bytes))
 		return 0;
+	added = malloc(offsetof(struct numbered, name) + bytes);
+	if (!added) {
+		hotspot_room_give(user, sizeof(*added) + bytes);
+		return 0;
+	}
 	added->number = ++names->last_number;
 	added->used = true;
+	added->user = user;
 	memcpy(&added->name, name, bytes);
 	HASH_ADD(hh, names->all, number, sizeof(added->number), added);
 	return added->number;
@@ -80,10 +102,8 @@ void hotspot_names_forget(struct hotspot_names *names)
 		bool used = name->used;
 
 		name->used = false;
-		if (used)
-			continue;
-		HASH_DEL(names->all, name);
-		free(name);
+		if (!used)
+			drop(names, name);
 	}
 }
 

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtimes/hotspot/hotspot_room.h"
 #include "runtimes/hotspot/hotspot_scopes.h"
 #include "runtimes/hotspot_abi.h"
 #include "unwind/runtime.h"
@@ -38,9 +39,11 @@ struct hotspot_names;
 struct hotspot_names *hotspot_names_new(void);
 void hotspot_names_free(struct hotspot_names *names);
 /*
- * Adds a copy of the name. Returns its number, from 1, which no other name ever gets; 0: no memory
+ * Adds a copy of the name, for which the user pays. Returns its number, from 1, which no other name
+ * ever gets; 0: no memory, or the user has no room
  */
-uint32_t hotspot_names_add(struct hotspot_names *names, const struct hotspot_name *name);
+uint32_t hotspot_names_add(struct hotspot_names *names, const struct hotspot_name *name,
+			   struct hotspot_user *user);
 /* NULL: there is none. Valid until hotspot_names_forget() */
 const struct hotspot_name *hotspot_names_get(const struct hotspot_names *names, uint32_t number);
 /* Keeps the name with this number. False: there is none */

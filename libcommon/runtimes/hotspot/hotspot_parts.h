@@ -22,7 +22,7 @@ struct piece {
 	uint32_t number;  /* from 0, in the order of being found */
 	uint32_t asked;   /* the last question that contained it */
 	uint64_t seen_ns; /* it was last seen to be there after this time */
-	uint32_t nr_rows;
+	uint32_t nr_rows, name_bytes;
 	struct hotspot_row *rows; /* NULL when the code is gone */
 	struct hotspot_name *name;
 	uint32_t name_number; /* of the copy that stacks name; 0: none does */
@@ -45,6 +45,7 @@ struct extent {
 struct hotspot { /* of a process */
 	struct slabs *slabs;
 	pid_t pid;
+	struct hotspot_user *user; /* who pays for pieces, methods and names */
 	loc_t module;
 	bool has_image, is_hopeless, is_read;
 	struct hotspot_image image;
