@@ -273,8 +273,8 @@ descendants() {	# PID SECONDS
 	local tool own other
 	local tools=("offcputime -l" "cpuprof -F 999 -l --every 0.5")
 	[ "$SIZE" != full ] || tools+=(offwaketime "stackcount t:sched:sched_switch" wallprof)
-	background throws 60	# names of C++ are a worker's child's
-	cpuprof -q --every 0.3 -o /dev/null 60 3>&- &	# which waits, and runs, all the time
+	background throws 600	# names of C++ are a worker's child's
+	cpuprof -q --every 0.3 -o /dev/null 600 3>&- &	# which waits, and runs, all the time
 	other=$!
 	pids+=($other)
 	for tool in "${tools[@]}"; do
