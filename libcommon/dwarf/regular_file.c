@@ -18,8 +18,8 @@ static int identify(int found, struct file_key *key)
 {
 	struct statx st;
 
-	if (statx(found, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS | STATX_MNT_ID,
-		  &st) ||
+	if (statx(found, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
+		  STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID, &st) ||
 	    !S_ISREG(st.stx_mode))
 		return -ENOENT;
 	*key = (struct file_key){
@@ -27,8 +27,12 @@ static int identify(int found, struct file_key *key)
 		.inode = st.stx_ino,
 		.mtime_s = st.stx_mtime.tv_sec,
 		.mtime_ns = st.stx_mtime.tv_nsec,
-		.owner = st.stx_uid,
+		.born_s = st.stx_btime.tv_sec,
+		.born_ns = st.stx_btime.tv_nsec,
 		.bytes = st.stx_size,
+		.changed_s = st.stx_ctime.tv_sec,
+		.changed_ns = st.stx_ctime.tv_nsec,
+		.owner = st.stx_uid,
 		.mount = st.stx_mnt_id,
 	};
 	return 0;

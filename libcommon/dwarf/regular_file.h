@@ -12,12 +12,19 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* identifies a file by stat(); a file that was written to is another file */
+/* identifies a file by statx(); a file that was written to is another file */
 struct file_key {
 	uint64_t dev, inode;
 	int64_t mtime_s, mtime_ns;
+	int64_t born_s, born_ns; /* 0: the file system does not say; its inode may be used again */
+	uint64_t bytes;
+	/*
+	 * cp -p may leave all of that as it was, but this; so do chmod and another name, after which
+	 * it still is the file
+	 */
+	int64_t changed_s, changed_ns;
 	/* these say nothing of which file it is */
-	uint64_t owner, bytes;
+	uint64_t owner;
 	uint64_t mount; /* ID of the mount it was found in, as in /proc/PID/mountinfo */
 	/*
 	 * its path comes from a process with our root directory, and can be trusted
@@ -25,7 +32,9 @@ struct file_key {
 	 */
 	uint64_t in_our_root;
 };
-#define FILE_KEY_BYTES offsetof(struct file_key, owner) /* of it, for comparing */
+/* of it, for comparing: is it the one that was identified; may it be, as far as can be said? */
+#define FILE_KEY_BYTES  offsetof(struct file_key, owner)
+#define SAME_FILE_BYTES offsetof(struct file_key, changed_s)
 
 /*
  * Finds the file at a path without opening it: an fd of O_PATH, or -errno, -ENOENT if it is not a

@@ -154,7 +154,7 @@ static int find_known(const struct mapped_file *file, enum place place, const st
 	struct file_key now;
 	int found = find(file, place, &now);
 
-	if (found < 0 || !memcmp(&now, key, FILE_KEY_BYTES))
+	if (found < 0 || !memcmp(&now, key, SAME_FILE_BYTES))
 		return found;
 	close(found);
 	return -ESTALE;
