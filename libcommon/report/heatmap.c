@@ -44,6 +44,25 @@ int heatmap_add(struct heatmap *map, size_t interval, const struct histogram *hi
 	return 0;
 }
 
+void heatmap_halve(struct heatmap *map)
+{
+	size_t first = map->first / 2;
+
+	for (size_t c = 0; c < map->nr_columns; c++) {
+		size_t to = (map->first + c) / 2 - first;
+		struct heatmap_column column = map->columns[c];
+
+		map->columns[c] = (struct heatmap_column){};
+		for (size_t i = 0; i < HEATMAP_ROWS; i++)
+			map->columns[to].rows[i] += column.rows[i];
+	}
+	if (map->nr_columns)
+		map->nr_columns = (map->first + map->nr_columns - 1) / 2 - first + 1;
+	map->first = first;
+	map->nr = (map->nr + 1) / 2;
+	map->interval_seconds *= 2;
+}
+
 void heatmap_extend(struct heatmap *map, size_t intervals)
 {
 	if (map->nr < intervals)

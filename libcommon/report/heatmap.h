@@ -37,6 +37,8 @@ void heatmap_free(struct heatmap *map);
  * are empty. 0 or -ENOMEM
  */
 int heatmap_add(struct heatmap *map, size_t interval, const struct histogram *histogram);
+/* Two intervals become one, so that a map of a long run does not grow without end. */
+void heatmap_halve(struct heatmap *map);
 /* There are so many intervals: the last ones may be empty. */
 void heatmap_extend(struct heatmap *map, size_t intervals);
 

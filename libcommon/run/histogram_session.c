@@ -61,6 +61,29 @@ static struct json_object *json_rest(void)
 
 /* ---- heat maps ---- */
 
+/* more than a page is wide; and 32 MB in all, of whatever users have histograms of their own */
+#define MAX_COLUMNS     4096
+#define MAX_ALL_COLUMNS (1 << 16)
+
+static void limit_heatmaps(struct histogram_session *h)
+{
+	size_t all = 0, most = 0;
+
+	for (size_t i = 0; i <= REST_SERIES; i++) {
+		size_t nr = h->heatmaps[i] ? h->heatmaps[i]->nr_columns : 0;
+
+		all += nr;
+		most = nr > most ? nr : most;
+	}
+	/* of one column each there may be as many as there are histograms */
+	if (most < 2 || (most < MAX_COLUMNS && all < MAX_ALL_COLUMNS))
+		return;
+	h->halved++;
+	for (size_t i = 0; i <= REST_SERIES; i++)
+		if (h->heatmaps[i])
+			heatmap_halve(h->heatmaps[i]);
+}
+
 static int add_to_heatmap(struct histogram_session *h, const struct series *series)
 {
 	struct heatmap **map = &h->heatmaps[series->number];
@@ -72,11 +95,11 @@ static int add_to_heatmap(struct histogram_session *h, const struct series *seri
 		if (!*map)
 			return -ENOMEM;
 		error = heatmap_init(*map, title_of(h, series).text, h->options->unit,
-				     h->options->run.interval_ns / 1e9);
+				     h->options->run.interval_ns / 1e9 * (1ULL << h->halved));
 		if (error)
 			return error;
 	}
-	return heatmap_add(*map, h->intervals, &series->histogram);
+	return heatmap_add(*map, h->intervals >> h->halved, &series->histogram);
 }
 
 static int print_heatmaps(struct histogram_session *h)
@@ -87,7 +110,7 @@ static int print_heatmaps(struct histogram_session *h)
 
 	for (size_t i = 0; i <= REST_SERIES; i++)
 		if (h->heatmaps[i])
-			heatmap_extend(h->heatmaps[i], h->intervals);
+			heatmap_extend(h->heatmaps[i], ((h->intervals - 1) >> h->halved) + 1);
 	if (h->options->svg) {
 		heatmap_svg(out, (const struct heatmap *const *)h->heatmaps, MAX_SERIES + 1);
 		return 0;
@@ -161,6 +184,7 @@ static int show_interval(struct histogram_session *h, const struct series_report
 		h->errors += series[i].errors;
 	}
 	h->intervals++;
+	limit_heatmaps(h);
 	return 0;
 }
 

@@ -57,6 +57,7 @@ struct histogram_session {
 	struct stack_writer writer;
 	struct bpf_histograms *histograms;
 	struct heatmap *heatmaps[MAX_SERIES + 1];
+	unsigned halved; /* so often: a column is 2^halved intervals */
 };
 
 /*

@@ -138,6 +138,15 @@ static void check_rows(void)
 	free(h);
 }
 
+static uint64_t sum_of(const struct heatmap_column *column)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < HEATMAP_ROWS; i++)
+		sum += column->rows[i];
+	return sum;
+}
+
 /* what is drawn: a cell for each time and interval that has any, and as dark as it should be */
 static void check_heatmap(void)
 {
@@ -181,6 +190,25 @@ static void check_heatmap(void)
 		      strstr(text, "&#60;&#38;&#62;"),
 	      "%s", text);
 	free(text);
+
+	heatmap_add(&map, 3, h);
+	heatmap_add(&map, 6, h);
+	heatmap_halve(&map);
+	check(map.nr == 4 && map.nr_columns == 4 && map.interval_seconds == 2);
+	check(sum_of(&map.columns[0]) == 1001 && sum_of(&map.columns[1]) == 4000 &&
+		      !sum_of(&map.columns[2]) && sum_of(&map.columns[3]) == 2000,
+	      "two intervals in each column, and no call lost");
+	heatmap_halve(&map);
+	check(map.nr == 2 && map.nr_columns == 2 && sum_of(&map.columns[0]) == 5001 &&
+	      sum_of(&map.columns[1]) == 2000);
+	heatmap_free(&map);
+	heatmap_init(&map, "late", &histogram_usecs, 1);
+	heatmap_add(&map, 5, h);
+	heatmap_add(&map, 6, h);
+	heatmap_halve(&map);
+	check(map.first == 2 && map.nr_columns == 2 && sum_of(&map.columns[0]) == 2000 &&
+		      sum_of(&map.columns[1]) == 2000,
+	      "one that began later");
 	heatmap_free(&map);
 	free(h);
 }
