@@ -580,6 +580,25 @@ while True:
 }
 
 # bats test_tags=full
+@test "a browser: a process that is chosen stays so while it sleeps" {
+	need chromium python3 perl
+	background nested burn 1000
+	local busy=$pid
+	background perl -e '$end = time + 6; 1 while time < $end; sleep 1000'
+	serve cpuprof -p "$pid,$busy"
+	local only='document.querySelector("[aria-label=only]")'
+	browse "$url" \
+		wait "window.flame && [...$only.options].some(option => option.value === 'p$pid')" \
+		eval "(only => { only.value = 'p$pid'; only.dispatchEvent(new Event('change')); return flame.tree.total[0] > 0; })($only)" \
+		eval '(last => { last.value = "10"; last.dispatchEvent(new Event("change")); return last.value; })(document.querySelector("[aria-label=range]"))' \
+		wait '!flame.tree.total[0]' \
+		eval "[$only.value, $only.selectedOptions[0].text]" >"$WORK/values"
+	cat "$WORK/values"
+	grep -qF "[\"p$pid\", \"process perl ($pid)" "$WORK/values"
+	end
+}
+
+# bats test_tags=full
 @test "a browser: wallprof's threads by state, in the strip, the flame graph, and the files" {
 	need chromium python3
 	background sleep 1000

@@ -145,10 +145,13 @@ function flamePage(data, whole) {
 
 	// ---- which stacks ----
 	const select = label => html('select', {'aria-label': label, title: label});
+	// What is chosen stays, also where it is no choice now: a process may sleep for a while.
 	const fill = (made, choices) => {
-		const chosen = made.value;
+		const {value: chosen = '', text} = made.selectedOptions[0] ?? {};
+		if (chosen && !choices.some(([value]) => value === chosen))
+			choices.push([chosen, text]);
 		made.replaceChildren(...choices.map(([value, text]) => html('option', {value}, text)));
-		made.value = choices.some(([value]) => value === chosen) ? chosen : choices[0][0];
+		made.value = chosen || choices[0][0];
 	};
 	const group = select('group'), filter = select('only');
 	fill(group, Object.entries(groups).map(([key, [text]]) => [key, text]));
@@ -175,7 +178,7 @@ function flamePage(data, whole) {
 		fill(filter, [['', 'all threads'],
 			...[...processes].sort((a, b) => a[0] - b[0]).map(([pid]) => ['p' + pid, 'process ' + processName(pid)]),
 			...threads.sort((a, b) => a.tid - b.tid).map(label => ['t' + label.tid, `thread ${label.text} (${label.pid}/${label.tid})`])]);
-		group.hidden = filter.hidden = !threads.length;
+		group.hidden = filter.hidden = !threads.length && !filter.value;
 	};
 
 	let tree = whole, reversed = null;	// reversed: the tree from the leaf on, once it was asked for
