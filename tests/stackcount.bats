@@ -336,6 +336,22 @@ is_counted() {	# PID EVENT
 	[ "$(stackcount -p "$pid" -l u:libc:malloc)" = "$(stackcount -l u:libc:malloc)" ]
 }
 
+@test "-v: whose the probed file is, and who else may write to it" {
+	need_root
+	cp /bin/true "$WORK/prog"
+	local mode says
+	while read -r mode says; do
+		chown 65534:65534 "$WORK/prog"
+		chmod "$mode" "$WORK/prog"
+		stackcount -v "u:$WORK/prog+$(printf '0x%x' $(($(readelf -h "$WORK/prog" | awk '/Entry/ { print $4 }'))))" -- "$WORK/prog" >/dev/null 2>"$WORK/err"
+		grep -qxF "stackcount: probing '$WORK/prog' of uid 65534, $says" "$WORK/err"
+	done <<-'END'
+		755 which nobody else may write to
+		775 which its group may write to, too
+		777 which everybody may write to
+	END
+}
+
 # as an upgrade does it
 @test "-p: a program whose file was replaced since runs what it had, and that is probed" {
 	need_root

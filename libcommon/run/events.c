@@ -363,6 +363,19 @@ static int look_at_file(void *arg)
 	return 0;
 }
 
+/* Who may write to a file decides what is probed in it. */
+static void say_owner(const struct events *events)
+{
+	struct stat stat;
+
+	if (fstat(events->fd, &stat))
+		return;
+	cli_warn("probing '%s' of uid %u, %s", events->events[0].path, stat.st_uid,
+		 stat.st_mode & S_IWOTH   ? "which everybody may write to"
+		 : stat.st_mode & S_IWGRP ? "which its group may write to, too"
+					  : "which nobody else may write to");
+}
+
 void events_watch_file(struct events_watch *w, struct run *run, struct links *links,
 		       const struct events *events)
 {
@@ -377,6 +390,8 @@ void events_watch_file(struct events_watch *w, struct run *run, struct links *li
 
 	if (!in_user_code(events))
 		return;
+	if (run->options->verbose)
+		say_owner(events);
 	*w = (struct events_watch){ run, links, events, inotify_init1(IN_NONBLOCK | IN_CLOEXEC) };
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", events->fd);
 	if (w->fd < 0 ||
