@@ -6,8 +6,8 @@
  *
  *   series_add(series_slot(series_of(&key)), ns, 0, 0, 0)
  *
- * All values are per CPU and written with preemption off (preemption.bpf.h). An interrupt may come,
- * and add a value, too: sums are added to at once, so that no update is lost.
+ * There are copies of all values, so that CPUs do not wait for each other; where there are many
+ * CPUs, some share one. So values are changed at once, and no update is lost.
  */
 #ifndef EHPERF_HISTOGRAMS_BPF_H
 #define EHPERF_HISTOGRAMS_BPF_H
@@ -17,6 +17,7 @@
 #include "histograms_abi.h"
 
 const volatile __u32 unit_ns = 1000, unit_shift = 10; /* for bucket_value() */
+const volatile __u32 copy_mask;                       /* a CPU's number & copy_mask: its copy's */
 
 /*
  * HISTOGRAMS_TURN says which of a series' two slots is filled. User space changes it, and then
@@ -51,14 +52,14 @@ struct {
 } series SEC(".maps");
 
 /*
- * Those with values for each CPU are plain arrays, libcommon/bpf/histograms.c makes them large
- * enough: the kernel takes most of a tenth of a second to allocate as many per-CPU values.
+ * Copies are in plain arrays, which libcommon/bpf/histograms.c makes large enough: the kernel takes
+ * most of a tenth of a second to allocate as many per-CPU values.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, NR_SLOTS);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__type(key, __u32); /* CPU * NR_SLOTS + SLOT() */
+	__type(key, __u32); /* copy * NR_SLOTS + SLOT() */
 	__type(value, struct series_stats);
 } series_stats SEC(".maps");
 
@@ -73,7 +74,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, NR_BUCKET_COUNTS);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__type(key, __u32); /* CPU * NR_BUCKET_COUNTS + number */
+	__type(key, __u32); /* copy * NR_BUCKET_COUNTS + number */
 	__type(value, __u64);
 } bucket_counts SEC(".maps");
 
@@ -134,6 +135,23 @@ static __always_inline __u32 *new_bucket(const struct bucket_key *key)
 	return bpf_map_lookup_elem(&buckets, key);
 }
 
+static __always_inline __u32 copy_of_cpu(void)
+{
+	return bpf_get_smp_processor_id() & copy_mask;
+}
+
+#define MAX_RAISES 16 /* as many CPUs would have to raise it meanwhile */
+
+static __always_inline void raise(__u64 *most, __u64 value)
+{
+	for (int i = 0; i < MAX_RAISES; i++) {
+		__u64 before = *(volatile __u64 *)most;
+
+		if (value <= before || __sync_bool_compare_and_swap(most, before, value))
+			return;
+	}
+}
+
 static __always_inline bool count_in_bucket(__u32 slot, __u32 bucket)
 {
 	struct bucket_key key = { .slot = slot, .bucket = bucket };
@@ -144,7 +162,7 @@ static __always_inline bool count_in_bucket(__u32 slot, __u32 bucket)
 		number = new_bucket(&key);
 	if (!number)
 		return false;
-	at = bpf_get_smp_processor_id() * NR_BUCKET_COUNTS + *number;
+	at = copy_of_cpu() * NR_BUCKET_COUNTS + *number;
 	count = bpf_map_lookup_elem(&bucket_counts, &at);
 	if (count)
 		__sync_fetch_and_add(count, 1);
@@ -168,15 +186,13 @@ static __always_inline __u32 series_slot(__u32 number)
 static __always_inline void series_add(__u32 slot, __u64 latency_ns, __u64 blocked_ns,
 				       __u64 waiting_ns, __u32 error)
 {
-	__u32 at = bpf_get_smp_processor_id() * NR_SLOTS + slot;
+	__u32 at = copy_of_cpu() * NR_SLOTS + slot;
 	struct series_stats *s = bpf_map_lookup_elem(&series_stats, &at);
 
 	if (!s)
 		return;
-	if (!s->count || latency_ns < s->min_ns)
-		s->min_ns = latency_ns;
-	if (latency_ns > s->max_ns)
-		s->max_ns = latency_ns;
+	raise(&s->above_min_ns, ~latency_ns);
+	raise(&s->max_ns, latency_ns);
 	__sync_fetch_and_add(&s->count, 1);
 	__sync_fetch_and_add(&s->total_ns, latency_ns);
 	__sync_fetch_and_add(&s->blocked_ns, blocked_ns);

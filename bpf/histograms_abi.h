@@ -32,18 +32,25 @@ enum {
 	NR_HISTOGRAMS_CONTROLS = HISTOGRAMS_BUCKETS + 2
 };
 
-/* NR_SLOTS of a CPU's in a row in the map `series_stats` */
+/*
+ * CPUs have copies of their own of what follows, or share one with some others: 64 MB are enough for
+ * any machine. A power of two
+ */
+#define MAX_COPIES 32
+
+/* NR_SLOTS of a copy in a row in the map `series_stats` */
 struct series_stats {
 	__u64 count, errors;
-	__u64 total_ns, min_ns, max_ns; /* exact; min_ns is valid if count is not 0 */
-	__u64 blocked_ns, waiting_ns;   /* parts of the total */
+	__u64 total_ns, max_ns;       /* exact */
+	__u64 above_min_ns;           /* UINT64_MAX less the minimum: so it rises from 0 */
+	__u64 blocked_ns, waiting_ns; /* parts of the total */
 	/* part of the count: in no bucket, because the map was full */
 	__u64 no_bucket;
 };
 
 /*
  * In the map `buckets`, a bucket has a number: that of its count among the NR_BUCKET_COUNTS of each
- * CPU, which lie in a row in the map `bucket_counts`. The first MAX_BUCKETS are of even turns.
+ * copy, which lie in a row in the map `bucket_counts`. The first MAX_BUCKETS are of even turns.
  */
 struct bucket_key {
 	__u32 slot;

@@ -19,13 +19,13 @@ struct bpf_histograms {
 	const struct histogram_unit *unit;
 	int series_fd, buckets_fd, control_fd, grace_fd, any_fd;
 	/*
-	 * in the kernel: NR_SLOTS and NR_BUCKET_COUNTS for each CPU. What is of the turn that is
+	 * in the kernel: NR_SLOTS and NR_BUCKET_COUNTS for each copy. What is of the turn that is
 	 * over is ours
 	 */
 	struct series_stats *stats;
 	uint64_t *bucket_counts;
 	size_t key_size;
-	int nr_cpus;
+	uint32_t nr_copies;
 	uint64_t turn;
 	struct series *series; /* of the last interval */
 	size_t nr;
@@ -33,30 +33,43 @@ struct bpf_histograms {
 	struct series *by_number[MAX_SERIES + 1];
 };
 
+/* 0 or -errno */
+static int count_copies(uint32_t *nr)
+{
+	int nr_cpus = libbpf_num_possible_cpus();
+
+	for (*nr = 1; (int)*nr < nr_cpus && *nr < MAX_COPIES; *nr *= 2)
+		;
+	return nr_cpus < 0 ? nr_cpus : 0;
+}
+
 int bpf_histograms_configure(struct bpf_object *object, const struct histogram_unit *unit)
 {
-	int error = object_set(object, "unit_ns", &unit->ns, sizeof(unit->ns)),
-	    nr_cpus = libbpf_num_possible_cpus();
+	uint32_t nr, mask;
+	int error = count_copies(&nr);
 
+	mask = nr - 1;
+	if (!error)
+		error = object_set(object, "unit_ns", &unit->ns, sizeof(unit->ns));
 	if (!error)
 		error = object_set(object, "unit_shift", &unit->shift, sizeof(unit->shift));
-	if (!error && nr_cpus < 0)
-		error = nr_cpus;
 	if (!error)
-		error = object_resize(object, "series_stats", nr_cpus * NR_SLOTS);
-	return error ? error : object_resize(object, "bucket_counts", nr_cpus * NR_BUCKET_COUNTS);
+		error = object_set(object, "copy_mask", &mask, sizeof(mask));
+	if (!error)
+		error = object_resize(object, "series_stats", nr * NR_SLOTS);
+	return error ? error : object_resize(object, "bucket_counts", nr * NR_BUCKET_COUNTS);
 }
 
 /* ---- a run's ---- */
 
 static size_t stats_bytes(const struct bpf_histograms *h)
 {
-	return (size_t)h->nr_cpus * NR_SLOTS * sizeof(*h->stats);
+	return (size_t)h->nr_copies * NR_SLOTS * sizeof(*h->stats);
 }
 
 static size_t counts_bytes(const struct bpf_histograms *h)
 {
-	return (size_t)h->nr_cpus * NR_BUCKET_COUNTS * sizeof(*h->bucket_counts);
+	return (size_t)h->nr_copies * NR_BUCKET_COUNTS * sizeof(*h->bucket_counts);
 }
 
 /* Maps the values of a map of the kernel's. 0 or -errno */
@@ -100,10 +113,9 @@ int bpf_histograms_new(struct bpf_histograms **histograms, struct bpf_object *ob
 	if (!h)
 		return -ENOMEM;
 	h->unit = unit;
-	h->nr_cpus = libbpf_num_possible_cpus();
+	error = count_copies(&h->nr_copies);
 	h->any_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "grace_of", sizeof(__u32), sizeof(__u32), 1,
 				   NULL);
-	error = h->nr_cpus < 0 ? h->nr_cpus : 0;
 	if (!error && h->any_fd < 0)
 		error = h->any_fd;
 	if (!error)
@@ -162,16 +174,16 @@ static int next_turn(struct bpf_histograms *h)
 	return wait_for_programs(h);
 }
 
-/* Sums the CPUs' statistics, and sets them to 0. */
+/* Sums the copies of the statistics, and sets them to 0. */
 static void take_stats(const struct bpf_histograms *h, struct series *s)
 {
-	for (int cpu = 0; cpu < h->nr_cpus; cpu++) {
-		struct series_stats *c = &h->stats[cpu * NR_SLOTS + s->slot];
+	for (uint32_t copy = 0; copy < h->nr_copies; copy++) {
+		struct series_stats *c = &h->stats[copy * NR_SLOTS + s->slot];
 
 		if (!c->count)
 			continue;
-		if (!s->histogram.count || c->min_ns < s->histogram.min_ns)
-			s->histogram.min_ns = c->min_ns;
+		if (!s->histogram.count || ~c->above_min_ns < s->histogram.min_ns)
+			s->histogram.min_ns = ~c->above_min_ns;
 		if (c->max_ns > s->histogram.max_ns)
 			s->histogram.max_ns = c->max_ns;
 		s->histogram.count += c->count;
@@ -257,13 +269,13 @@ static int list_buckets(struct bpf_histograms *h, struct bucket_key **keys, size
 	return errno == ENOENT ? 0 : -errno; /* that was the last one */
 }
 
-/* Sums the CPUs' counts of a bucket, and sets them to 0. */
+/* Sums the copies of the count of a bucket, and sets them to 0. */
 static uint64_t take_count(const struct bpf_histograms *h, uint32_t number)
 {
 	uint64_t count = 0;
 
-	for (int cpu = 0; cpu < h->nr_cpus; cpu++) {
-		uint64_t *one = &h->bucket_counts[(size_t)cpu * NR_BUCKET_COUNTS + number];
+	for (uint32_t copy = 0; copy < h->nr_copies; copy++) {
+		uint64_t *one = &h->bucket_counts[(size_t)copy * NR_BUCKET_COUNTS + number];
 
 		count += *one;
 		*one = 0;
