@@ -7,6 +7,8 @@
 #ifndef EHPERF_STACKS_BPF_H
 #define EHPERF_STACKS_BPF_H
 
+#include <asm-generic/errno-base.h>
+
 #include "kernel.bpf.h"
 #include "kernel_symbol.bpf.h"
 #include "preemption.bpf.h"
@@ -35,11 +37,10 @@ struct {
 } sent SEC(".maps");
 
 __u64 keys_sent;
+/* with keys_apart: what is new gets no number any more, or each event would get a new one */
+bool sent_is_full;
 
-/*
- * with keys_apart, users who have their part of `sent`: their other keys get no number, or each
- * event would get a new one
- */
+/* with keys_apart, users who have their part of `sent`: their other keys get no number */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -205,15 +206,16 @@ VERIFIED_ONCE __u32 send_numbered_key(const struct stack_key *key, __u64 *id,
 	if (known)
 		return *known;
 	uid = key->uid;
-	if (keys_apart && bpf_map_lookup_elem(&crowded, &uid))
+	if (keys_apart && (sent_is_full || bpf_map_lookup_elem(&crowded, &uid)))
 		return 0;
 	nr = keys_apart ? __sync_fetch_and_add(&keys_sent, 1) + 1 : 0;
 	record.number = number = nr <= 0xffffffff ? nr : 0;
 	record.key = *key;
 	if (bpf_ringbuf_output(&records, &record, sizeof(record), BPF_RB_NO_WAKEUP))
 		stats->stacks_lost++;
-	else if (!(key->flags & STACK_PENDING)) /* its token is unique */
-		bpf_map_update_elem(&sent, &name, &number, BPF_ANY);
+	else if (!(key->flags & STACK_PENDING) && /* its token is unique */
+		 bpf_map_update_elem(&sent, &name, &number, BPF_ANY) == -E2BIG)
+		sent_is_full = true;
 	return number;
 }
 
