@@ -522,18 +522,28 @@ static __always_inline void count_stacks(void *ctx)
 	preemption_on();
 }
 
-/* on each CPU: copying a stack takes microseconds, with interrupts off */
+/*
+ * of root's, and of all others', on each CPU: copying a stack takes microseconds, with interrupts
+ * off. One of the others may have half
+ */
 #define RAW_PER_SECOND 2000
 
-static __always_inline bool may_send_raw(struct stack_stats *stats)
+static __always_inline bool may_send_raw(struct stack_stats *stats, __u32 uid)
 {
 	__u64 second = bpf_ktime_get_ns() >> 30;
+	__u32 *sent = &stats->raw_of_user[uid % RAW_USERS];
 
 	if (stats->raw_second != second) {
 		stats->raw_second = second;
-		stats->raw_sent = 0;
+		stats->raw_of_root = stats->raw_of_others = 0;
+		__builtin_memset(stats->raw_of_user, 0, sizeof(stats->raw_of_user));
 	}
-	return stats->raw_sent++ < RAW_PER_SECOND;
+	if (!uid)
+		return stats->raw_of_root++ < RAW_PER_SECOND;
+	if (*sent >= RAW_PER_SECOND / 2)
+		return false;
+	++*sent;
+	return stats->raw_of_others++ < RAW_PER_SECOND;
 }
 
 static __always_inline __u64 new_token(struct stack_stats *stats)
@@ -556,7 +566,7 @@ static __always_inline void take_user_stack(struct user_walk *u, struct task_str
 	if (!with_user_stacks)
 		return;
 	unwind_current(u, task, SWITCH_STEPS);
-	if (wants_raw(u) && may_send_raw(stats)) {
+	if (wants_raw(u) && may_send_raw(stats, key->uid)) {
 		__u64 token = new_token(stats);
 
 		key->flags |= STACK_PENDING;

@@ -124,6 +124,8 @@ struct stack_value {
 };
 _Static_assert(sizeof(struct stack_value) == 24, "struct stack_value");
 
+#define RAW_USERS 8 /* users other than root share so many limits */
+
 /* counters of one CPU, summed by user space */
 struct stack_stats {
 	__u64 runs;         /* of the sampling program, before any filter */
@@ -136,8 +138,9 @@ struct stack_stats {
 	__u64 stacks_lost; /* times that the ring buffer had no room for a stack's frames */
 	/* off-CPU periods lost: the kernel did not tell when the thread came back */
 	__u64 returns_missed;
-	__u64 tokens;               /* given to pending stacks */
-	__u64 raw_second, raw_sent; /* raw samples sent in this second, to limit their rate */
+	__u64 tokens;     /* given to pending stacks */
+	__u64 raw_second; /* in which these were sent, to limit their rate: */
+	__u32 raw_of_root, raw_of_others, raw_of_user[RAW_USERS]; /* raw samples */
 };
 
 #endif

@@ -66,6 +66,7 @@ struct raw_samples {
 	uint32_t max_depth;
 	/* private: samples that wait, in order of arrival */
 	struct waiting_sample *waiting;
+	struct waiting_user *users; /* whose they are */
 	size_t nr_waiting, room;
 	uint64_t waiting_bytes;
 	struct text_cache texts;

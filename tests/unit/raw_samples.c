@@ -221,6 +221,30 @@ static int take_resumed(void *arg, struct raw_record *raw, const struct host_sta
 	return 0;
 }
 
+/* of 1 MB */
+static struct raw_record *large_sample(uint32_t uid)
+{
+	struct raw_record *raw = sample_self();
+
+	raw = realloc(raw, sizeof(*raw) + (1 << 20));
+	memset((char *)(raw + 1) + raw->stack_bytes, 0, (1 << 20) - raw->stack_bytes);
+	raw->stack_bytes = 1 << 20;
+	raw->key.uid = uid;
+	return raw;
+}
+
+/* as long as there is room: how many */
+static unsigned keep_all(uint32_t uid)
+{
+	struct raw_record *raw;
+	unsigned nr = 0;
+
+	while (raw_samples_keep(&samples, raw = large_sample(uid), 1))
+		nr++;
+	free(raw);
+	return nr;
+}
+
 /*
  * a sample that waits for a table has the mapping list of its own time, whatever becomes of the
  * process
@@ -246,16 +270,22 @@ static void test_waiting(void)
 	check(raw_samples_keep(&samples, first, 1));
 	/* what has waited takes no room: 100 MB wait, a MB at a time */
 	for (int i = 0; i < 100; i++) {
-		first = sample_self();
-		first = realloc(first, sizeof(*first) + (1 << 20));
-		memset((char *)(first + 1) + first->stack_bytes, 0, (1 << 20) - first->stack_bytes);
-		first->stack_bytes = 1 << 20;
+		first = large_sample(0);
 		check(raw_samples_keep(&samples, first, 1), "the %dth", i);
 		check(!raw_samples_resume(&samples, &stack, clock_ns(), take_resumed, &nr));
 	}
+	/* one user's leave room for others' */
+	nr = keep_all(1000);
+	check(nr >= 30 && nr <= 32, "%u of 64 MB", nr);
+	nr = keep_all(1001);
+	check(nr >= 14 && nr <= 17, "%u of the rest", nr);
+	nr = keep_all(0);
+	check(nr >= 14 && nr <= 17, "root has all of that: %u", nr);
+	check(!raw_samples_resume(&samples, &stack, clock_ns(), take_resumed, &nr));
 	first = sample_self();
 	check(raw_samples_keep(&samples, first, 1));
 	raw_samples_free(&samples); /* while one waits */
+	samples.users = NULL;
 	samples.waiting = NULL;
 	samples.nr_waiting = samples.room = samples.waiting_bytes = 0;
 }
