@@ -108,20 +108,35 @@ static bool ask_again(struct unwinder *u, uint64_t tag)
 	return !foreign_ask_maps(modules_foreign(u->modules), process->pid, process->uid, tag);
 }
 
-unsigned unwinder_take_readings(struct unwinder *u, bool for_samples)
+static void take_reading(struct unwinder *u, uint64_t tag, int error, struct proc_maps *maps,
+			 bool for_samples)
 {
 	struct process_image image = {};
+
+	if (error == -ETIMEDOUT && ask_again(u, tag))
+		return;
+	if (!error && for_samples)
+		error = read_image(u, (pid_t)tag, &image);
+	processes_read(&u->processes, tag, error, maps, &image);
+}
+
+unsigned unwinder_take_readings(struct unwinder *u, bool for_samples)
+{
+	uint64_t tag, began = clock_cpu_ns();
+	struct process *process;
 	struct proc_maps maps;
 	unsigned nr = 0;
-	uint64_t tag;
 	int error;
 
 	for (; (tag = foreign_take_maps(modules_foreign(u->modules), &error, &maps)); nr++) {
-		if (error == -ETIMEDOUT && ask_again(u, tag))
-			continue;
-		if (!error && for_samples)
-			error = read_image(u, (pid_t)tag, &image);
-		processes_read(&u->processes, tag, error, &maps, &image);
+		uint64_t now;
+
+		take_reading(u, tag, error, &maps, for_samples);
+		now = clock_cpu_ns();
+		process = processes_find(&u->processes, (pid_t)tag);
+		if (process)
+			process_charge(&u->processes, process, now - began);
+		began = now;
 	}
 	return nr;
 }
