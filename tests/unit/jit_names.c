@@ -267,11 +267,64 @@ static void check_hostile(void)
 
 	for (unsigned i = 0; i < JIT_MAX_CODES + 100; i++)
 		error |= jit_names_add(&names, &code, "same", 4);
-	check(!error && names.refused == 100 && jit_names_bytes(&names) < 150 << 20, "%zu bytes",
-	      jit_names_bytes(&names));
+	check(!error && names.forgotten == JIT_MAX_CODES / 2 && jit_names_bytes(&names) < 150 << 20,
+	      "%zu bytes", jit_names_bytes(&names));
 	for (int i = 0; i < 1000; i++)
 		jit_names_find(&names, 0x1800, UINT64_MAX, &start);
 	check(seconds() - began < 3, "%.2f s", seconds() - began);
+	jit_names_free(&names);
+}
+
+/* Where there are too many, names are missing, and none is wrong: code's that lies there no more. */
+static void check_forgotten(void)
+{
+	struct jit_names names = {};
+	struct jit_code old = { .start = 0x1000, .end = 0x2000, .until_ns = UINT64_MAX }, new = old;
+	struct jit_code moving = {
+		.start = 0x100, .end = 0x110, .until_ns = UINT64_MAX, .index = 7
+	};
+	int error =
+		jit_names_add(&names, &old, "old", 3) | jit_names_add(&names, &moving, "moving", 6);
+
+	for (unsigned i = 2; i < JIT_MAX_CODES; i++) {
+		struct jit_code code = { .start = 0x10000 + 16 * i,
+					 .end = 0x10010 + 16 * i,
+					 .until_ns = UINT64_MAX };
+		char name[32];
+
+		error |= jit_names_add(&names, &code, name, sprintf(name, "code_%u", i));
+	}
+	check(!error && is(&names, 0x1800, UINT64_MAX, "old") && !names.forgotten);
+	error = jit_names_add(&names, &new, "new", 3);
+	moving.start += 0x1000000000;
+	moving.end += 0x1000000000;
+	error |= jit_names_add(&names, &moving, NULL, 0);
+	check(!error && is(&names, 0x1800, UINT64_MAX, "new"));
+	check(is(&names, 0x10008 + 16 * 100, UINT64_MAX, NULL), "an old one");
+	check(is(&names, 0x10008 + 16 * (JIT_MAX_CODES / 2), UINT64_MAX, "code_524288") &&
+		      is(&names, 0x10008 + 16 * (JIT_MAX_CODES - 1), UINT64_MAX, "code_1048575"),
+	      "those that are kept");
+	check(is(&names, moving.start, UINT64_MAX, NULL), "nobody knows its name any more");
+	jit_names_free(&names);
+}
+
+/* a file that has grown too fast: its end counts */
+static void check_large_map(void)
+{
+	struct jit_names names = {};
+	struct perf_map map = {};
+	int fd = memfd_create("map", 0);
+
+	put(fd, "7f0010 20 old\n7f0100 10 other\n", 30);
+	check(!perf_map_read(&map, fd, &names) && is(&names, 0x7f0018, UINT64_MAX, "old"));
+	put(fd, "7f0010 20 new\n", 14);
+	check(!ftruncate(fd, PERF_MAP_MAX_BYTES + 1000) && lseek(fd, 0, SEEK_END) > 0);
+	put(fd, "\n7f0200 10 last\n", 16);
+	check(!perf_map_read(&map, fd, &names) && is(&names, 0x7f0208, UINT64_MAX, "last"));
+	check(is(&names, 0x7f0018, UINT64_MAX, NULL), "what is there now was not read");
+	put(fd, "7f0010 20 newest\n", 17);
+	check(!perf_map_read(&map, fd, &names) && is(&names, 0x7f0018, UINT64_MAX, "newest"));
+	close(fd);
 	jit_names_free(&names);
 }
 
@@ -401,6 +454,8 @@ int main(void)
 	check_bad_jitdumps();
 	check_random();
 	check_hostile();
+	check_forgotten();
+	check_large_map();
 	check_files();
 	check_processes();
 	return check_done();

@@ -38,6 +38,40 @@ static uint32_t add_string(struct jit_names *n, const char *name, size_t length)
 	return at;
 }
 
+static int by_order(const void *left, const void *right)
+{
+	const struct jit_code *l = left, *r = right;
+
+	return order_of(l->order, r->order);
+}
+
+/* Names follow each other as their codes do. Who moves keeps its name, which is older, and loses it. */
+static void forget_older_half(struct jit_names *n)
+{
+	size_t first = (n->nr + 1) / 2, cut = 1;
+
+	qsort(n->codes, n->nr, sizeof(*n->codes), by_order);
+	for (size_t i = 0; i < first; i++) {
+		uint32_t name = n->codes[i].name;
+
+		if (name >= cut)
+			cut = name + strlen(n->strings + name) + 1;
+	}
+	n->nr -= first;
+	memmove(n->codes, n->codes + first, n->nr * sizeof(*n->codes));
+	for (size_t i = 0; i < n->nr; i++) {
+		struct jit_code *code = &n->codes[i];
+
+		code->order = i;
+		code->name = code->name >= cut ? code->name - cut + 1 : 0;
+	}
+	if (n->string_bytes > cut)
+		memmove(n->strings + 1, n->strings + cut, n->string_bytes - cut);
+	n->string_bytes = n->string_bytes > cut ? n->string_bytes - cut + 1 : n->string_bytes != 0;
+	n->forgotten += first;
+	n->nr_sorted = 0;
+}
+
 int jit_names_add(struct jit_names *n, const struct jit_code *code, const char *name, size_t length)
 {
 	struct jit_code added = *code;
@@ -48,10 +82,8 @@ int jit_names_add(struct jit_names *n, const struct jit_code *code, const char *
 		n->bad++;
 		return 0;
 	}
-	if (n->nr >= JIT_MAX_CODES || n->string_bytes + length + 2 > JIT_MAX_STRINGS) {
-		n->refused++;
-		return 0;
-	}
+	if (n->nr >= JIT_MAX_CODES || n->string_bytes + length + 2 > JIT_MAX_STRINGS)
+		forget_older_half(n);
 	if (array_reserve(&n->codes, &n->room, n->nr + 1) ||
 	    array_reserve(&n->strings, &n->string_room, n->string_bytes + length + 2))
 		return -ENOMEM;

@@ -11,8 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define JIT_MAX_CODES   (1u << 20)  /* of one process; more are counted in .refused */
-#define JIT_MAX_STRINGS (64u << 20) /* bytes of names of one process */
+/*
+ * of one process; when there are more, the older half is forgotten: what came later may lie in its
+ * place
+ */
+#define JIT_MAX_CODES   (1u << 20)
+#define JIT_MAX_STRINGS (64u << 20) /* bytes of names */
 #define JIT_MAX_NAME    4096        /* bytes; longer names are truncated */
 
 struct jit_code {
@@ -32,16 +36,15 @@ struct jit_names {
 	size_t nr, room, nr_sorted;
 	char *strings; /* the first one is "" */
 	size_t string_bytes, string_room;
-	uint64_t refused; /* codes beyond the limits */
-	uint64_t bad;     /* lines and records without meaning */
+	uint64_t forgotten; /* codes, for the limits */
+	uint64_t bad;       /* lines and records without meaning */
 };
 
 void jit_names_free(struct jit_names *names);
 size_t jit_names_bytes(const struct jit_names *names);
 
 /*
- * Adds code. name: length bytes, or NULL for code whose index has had a name before. 0, also if it
- * is refused because of the limits, or -ENOMEM
+ * Adds code. name: length bytes, or NULL for code whose index has had a name before. 0 or -ENOMEM
  */
 int jit_names_add(struct jit_names *names, const struct jit_code *code, const char *name,
 		  size_t length);

@@ -80,7 +80,7 @@ static int read_on(struct perf_map *map, int fd, struct jit_names *names, char *
 
 		if (got < 0 && errno == EINTR)
 			continue;
-		if (got <= 0 || map->at >= PERF_MAP_MAX_BYTES)
+		if (got <= 0)
 			return got < 0 ? -errno : 0;
 		error = add_lines(names, buffer, buffer + got, &used);
 		if (error)
@@ -93,6 +93,24 @@ static int read_on(struct perf_map *map, int fd, struct jit_names *names, char *
 		}
 		map->at += used;
 	}
+}
+
+/*
+ * Of what was added, only the end is read, from a line's beginning on. What was known may be wrong:
+ * what is skipped may be of the same addresses.
+ */
+static void skip(struct perf_map *map, int fd, uint64_t bytes, struct jit_names *names,
+		 char *buffer)
+{
+	const char *newline;
+	ssize_t got;
+
+	jit_names_free(names);
+	map->at = bytes - PERF_MAP_MAX_BYTES;
+	got = pread(fd, buffer, BUFFER_BYTES, map->at);
+	newline = got > 0 ? memchr(buffer, '\n', got) : NULL;
+	if (newline)
+		map->at += newline + 1 - buffer;
 }
 
 /* false: there are no so many bytes there */
@@ -124,6 +142,8 @@ int perf_map_read(struct perf_map *map, int fd, struct jit_names *names)
 	buffer = malloc(BUFFER_BYTES);
 	if (!buffer)
 		return -ENOMEM;
+	if (map->at < (uint64_t)st.st_size && st.st_size - map->at > PERF_MAP_MAX_BYTES)
+		skip(map, fd, st.st_size, names, buffer);
 	error = read_on(map, fd, names, buffer);
 	free(buffer);
 	if (!error && !read_tail(map, fd, map->tail))

@@ -9,7 +9,7 @@
 
 #include "runtimes/jit/jit_names.h"
 
-#define PERF_MAP_MAX_BYTES (256ULL << 20) /* read of a file */
+#define PERF_MAP_MAX_BYTES (256ULL << 20) /* read at once: of a longer file, the end */
 
 #define PERF_MAP_TAIL 64
 
