@@ -681,6 +681,26 @@ table_agrees() {	# FILE
 }
 
 # bats test_tags=full
+@test "--every: a tool that was stopped reports that time at once, and goes on at its pace" {
+	need_root
+	cpuprof -q -j --every 0.3 -F 49 -o "$WORK/out" 2>/dev/null 3>&- &
+	pid=$!
+	pids+=("$pid")
+	reports() { [ "$(grep -c '"type":"summary"' "$WORK/out"* 2>/dev/null)" -ge "$1" ]; }
+	wait_until reports 2
+	kill -STOP "$pid"
+	sleep 3
+	kill -CONT "$pid"
+	local before
+	before=$(grep -c '"type":"summary"' "$WORK/out"*)
+	wait_until reports $((before + 4))
+	kill -INT "$pid"
+	wait "$pid"
+	# one has the time; at most a short one follows it, up to the next full interval
+	jq -se '[.[] | select(.type == "summary") | .seconds] | (map(select(. > 2)) | length) == 1 and
+		length <= (map(select(. <= 2)) | add) / 0.3 + 3' "$WORK/out"
+}
+
 @test "progress without a terminal: a line every ten seconds" {
 	need_root
 	cpuprof -K -f 12 2>"$WORK/err" >/dev/null
