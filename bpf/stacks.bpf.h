@@ -37,8 +37,17 @@ struct {
 } sent SEC(".maps");
 
 __u64 keys_sent;
-/* with keys_apart: what is new gets no number any more, or each event would get a new one */
-bool sent_is_full;
+/* about: never 0 */
+static __always_inline __u64 this_second(void)
+{
+	return (bpf_ktime_get_ns() >> 30) + 1;
+}
+
+/*
+ * with keys_apart: in this second, `sent` was full. What is new gets no number for the rest of it, or
+ * each event would get a new one
+ */
+__u64 full_second;
 
 /* with keys_apart, users who have their part of `sent`: their other keys get no number */
 struct {
@@ -206,7 +215,7 @@ VERIFIED_ONCE __u32 send_numbered_key(const struct stack_key *key, __u64 *id,
 	if (known)
 		return *known;
 	uid = key->uid;
-	if (keys_apart && (sent_is_full || bpf_map_lookup_elem(&crowded, &uid)))
+	if (keys_apart && (full_second == this_second() || bpf_map_lookup_elem(&crowded, &uid)))
 		return 0;
 	nr = keys_apart ? __sync_fetch_and_add(&keys_sent, 1) + 1 : 0;
 	record.number = number = nr <= 0xffffffff ? nr : 0;
@@ -215,7 +224,7 @@ VERIFIED_ONCE __u32 send_numbered_key(const struct stack_key *key, __u64 *id,
 		stats->stacks_lost++;
 	else if (!(key->flags & STACK_PENDING) && /* its token is unique */
 		 bpf_map_update_elem(&sent, &name, &number, BPF_ANY) == -E2BIG)
-		sent_is_full = true;
+		full_second = this_second();
 	return number;
 }
 
@@ -530,7 +539,7 @@ static __always_inline void count_stacks(void *ctx)
 
 static __always_inline bool may_send_raw(struct stack_stats *stats, __u32 uid)
 {
-	__u64 second = bpf_ktime_get_ns() >> 30;
+	__u64 second = this_second();
 	__u32 *sent = &stats->raw_of_user[uid % RAW_USERS];
 
 	if (stats->raw_second != second) {

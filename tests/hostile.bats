@@ -396,8 +396,10 @@ victims_names_are_its_own() {	# WHO
 		while True: time.sleep(0.01)
 	END
 	background "${user[@]}" python3 "$WORK/handed.py" "$WORK" "${own[@]}" 2>"$WORK/said"
-	wait_until grep -q mapped "$WORK/background.out" || cat "$WORK/said" "$WORK/background.out"
-	refute grep -q "$WORK/victim" "/proc/$pid/maps"
+	wait_until grep -q mapped "$WORK/background.out" || { cat "$WORK/said"; return 1; }
+	# the file, and not by its path
+	grep " r-xp .* $(stat -c %i "$WORK/victim") " "/proc/$pid/maps" >"$WORK/mapped"
+	refute grep -q "$WORK/victim" "$WORK/mapped"
 	victims_names_are_its_own "a descriptor from there"
 }
 

@@ -28,6 +28,7 @@ struct event {
 	/* of a user function, where events_search.returns asks for them */
 	struct function_exits exits;
 	struct perf_encoding perf;
+	bool refused; /* the kernel allows no probe of its return: nor is it to be probed */
 };
 
 struct events {

@@ -142,7 +142,7 @@ static bool take_deleted(char path[PATH_MAX], pid_t pid, const struct proc_mappi
 
 	snprintf(link, sizeof(link), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, mapping->start,
 		 mapping->end);
-	return take(path, &here, link, mapping->inode);
+	return take(path, &here, link, 0);
 }
 
 static bool find_mapped(const char *name, pid_t pid, const struct place *place, char path[PATH_MAX])
@@ -167,30 +167,38 @@ static bool find_mapped(const char *name, pid_t pid, const struct place *place, 
 	return found;
 }
 
+/* in a chroot, paths of mappings are ours, and longer */
+static bool ends_as(const char *path, size_t length, const char *name)
+{
+	size_t tail = strlen(name);
+
+	return length >= tail && !memcmp(path + length - tail, name, tail);
+}
+
 /*
  * A process may still run the file that another has replaced since, as in an upgrade: then that is
  * the one that is meant. False: it cannot be had
  */
 static bool take_what_was_there(pid_t pid, const struct place *place, char path[PATH_MAX])
 {
-	size_t prefix = strlen(place->path), length;
-	const struct proc_mapping *deleted = NULL;
+	size_t prefix = strlen(place->path);
 	const char *name = path + (strncmp(path, place->path, prefix) ? 0 : prefix);
+	const struct proc_mapping *deleted = NULL;
 	struct proc_maps maps;
-	bool taken;
+	bool is_there = false, taken;
 
 	if (proc_maps_read(&maps, pid))
 		return true;
-	for (size_t i = 0; i < maps.nr && !deleted; i++) {
-		length = proc_maps_path_length(maps.mappings[i].path);
-		if (maps.mappings[i].inode && length == strlen(name) &&
-		    !strncmp(maps.mappings[i].path, name, length)) {
-			if (!maps.mappings[i].path[length])
-				break;
-			deleted = &maps.mappings[i];
-		}
+	for (size_t i = 0; i < maps.nr && !is_there; i++) {
+		const struct proc_mapping *mapping = &maps.mappings[i];
+		size_t length = proc_maps_path_length(mapping->path);
+
+		if (!mapping->inode || !ends_as(mapping->path, length, name))
+			continue;
+		is_there = !mapping->path[length];
+		deleted = mapping;
 	}
-	taken = !deleted || take_deleted(path, pid, deleted);
+	taken = is_there || !deleted || take_deleted(path, pid, deleted);
 	proc_maps_free(&maps);
 	return taken;
 }

@@ -169,7 +169,9 @@ static struct named_address *learn(struct kernel_symbols *s, uint64_t address,
 {
 	struct named_address *named = ask(s, address);
 
-	if (known && named && same_symbol(&known->symbol, &named->symbol)) {
+	/* of what is gone, earlier stacks keep the name */
+	if (known && named &&
+	    (!named->symbol.name || same_symbol(&known->symbol, &named->symbol))) {
 		free(named);
 		known->turn = s->turn;
 		return known;

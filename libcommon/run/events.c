@@ -242,7 +242,7 @@ static bool in_user_code(const struct events *events)
 	       events->events[0].kind == EVENT_USDT;
 }
 
-void events_attach(struct links *links, struct bpf_program *program, const struct events *events,
+void events_attach(struct links *links, struct bpf_program *program, struct events *events,
 		   bool returns, const struct task_filter *filter)
 {
 	struct user_probe *probes = calloc(events->nr, sizeof(*probes));
@@ -251,7 +251,7 @@ void events_attach(struct links *links, struct bpf_program *program, const struc
 	if (!probes)
 		cli_check(-ENOMEM, "attach to the events");
 	for (size_t i = 0; i < events->nr; i++) {
-		const struct event *event = &events->events[i];
+		struct event *event = &events->events[i];
 		int error;
 
 		probes[i] = (struct user_probe){ event->file_offset, event->semaphore_offset, i };
@@ -259,13 +259,14 @@ void events_attach(struct links *links, struct bpf_program *program, const struc
 			continue;
 		if (explain_refusal(event, 0))
 			check(-EOPNOTSUPP, event);
-		error = links_attach_event(links, program, event, returns, i);
+		error = event->refused ? -EINVAL
+				       : links_attach_event(links, program, event, returns, i);
 		/* the kernel knows more of this name than tracefs lists, such as a module's */
 		if (error == -EADDRNOTAVAIL)
 			nr_ambiguous++;
 		/* tracefs lists more than may be probed */
 		else if (error == -EINVAL && event->kind == EVENT_KERNEL_FUNCTION)
-			nr_refused++;
+			nr_refused += event->refused = true;
 		else
 			check(error, event);
 		if (nr_ambiguous + nr_refused == events->nr)

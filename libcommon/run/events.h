@@ -37,7 +37,7 @@ void events_list(const char *pattern, const struct task_filter *filter) __attrib
  * of a command are not known yet: then functions are probed in all processes, and the program
  * filters.
  */
-void events_attach(struct links *links, struct bpf_program *program, const struct events *events,
+void events_attach(struct links *links, struct bpf_program *program, struct events *events,
 		   bool returns, const struct task_filter *filter);
 
 /* How the returns of user functions are probed. */

@@ -63,25 +63,39 @@ static struct json_object *json_rest(void)
 
 /* more than a page is wide; and 32 MB in all, of whatever users have histograms of their own */
 #define MAX_COLUMNS     4096
-#define MAX_ALL_COLUMNS (1 << 16)
+#define MAX_ALL_COLUMNS ((32 << 20) / sizeof(struct heatmap_column))
 
-static void limit_heatmaps(struct histogram_session *h)
+/* the column of what is added now */
+static size_t column_of(const struct histogram_session *h)
 {
-	size_t all = 0, most = 0;
+	return h->passed >> h->halved;
+}
 
-	for (size_t i = 0; i <= REST_SERIES; i++) {
-		size_t nr = h->heatmaps[i] ? h->heatmaps[i]->nr_columns : 0;
+/* of all heat maps, once these series are added */
+static size_t count_columns(const struct histogram_session *h, const struct series *series,
+			    size_t nr)
+{
+	size_t all = 0;
 
-		all += nr;
-		most = nr > most ? nr : most;
-	}
-	/* of one column each there may be as many as there are histograms */
-	if (most < 2 || (most < MAX_COLUMNS && all < MAX_ALL_COLUMNS))
-		return;
-	h->halved++;
 	for (size_t i = 0; i <= REST_SERIES; i++)
-		if (h->heatmaps[i])
-			heatmap_halve(h->heatmaps[i]);
+		all += h->heatmaps[i] ? h->heatmaps[i]->nr_columns : 0;
+	for (size_t i = 0; i < nr; i++) {
+		const struct heatmap *map = h->heatmaps[series[i].number];
+
+		all += map ? column_of(h) + 1 - map->first - map->nr_columns : 1;
+	}
+	return all;
+}
+
+static void limit_heatmaps(struct histogram_session *h, const struct series *series, size_t nr)
+{
+	while (column_of(h) &&
+	       (column_of(h) >= MAX_COLUMNS || count_columns(h, series, nr) > MAX_ALL_COLUMNS)) {
+		h->halved++;
+		for (size_t i = 0; i <= REST_SERIES; i++)
+			if (h->heatmaps[i])
+				heatmap_halve(h->heatmaps[i]);
+	}
 }
 
 static int add_to_heatmap(struct histogram_session *h, const struct series *series)
@@ -99,7 +113,7 @@ static int add_to_heatmap(struct histogram_session *h, const struct series *seri
 		if (error)
 			return error;
 	}
-	return heatmap_add(*map, h->intervals >> h->halved, &series->histogram);
+	return heatmap_add(*map, column_of(h), &series->histogram);
 }
 
 static int print_heatmaps(struct histogram_session *h)
@@ -110,7 +124,7 @@ static int print_heatmaps(struct histogram_session *h)
 
 	for (size_t i = 0; i <= REST_SERIES; i++)
 		if (h->heatmaps[i])
-			heatmap_extend(h->heatmaps[i], ((h->intervals - 1) >> h->halved) + 1);
+			heatmap_extend(h->heatmaps[i], ((h->passed - 1) >> h->halved) + 1);
 	if (h->options->svg) {
 		heatmap_svg(out, (const struct heatmap *const *)h->heatmaps, MAX_SERIES + 1);
 		return 0;
@@ -175,6 +189,10 @@ static int show_interval(struct histogram_session *h, const struct series_report
 {
 	if (h->options->timestamps && !h->options->run.outputs[0].json && !h->options->heatmap)
 		fprintf(h->run->out, "%.*s\n", TIME_OF_DAY_SECONDS, time_of_day(clock_ns()).text);
+	if (h->run->intervals_passed > h->passed)
+		h->passed = h->run->intervals_passed - 1;
+	if (h->options->heatmap)
+		limit_heatmaps(h, series, nr);
 	for (size_t i = 0; i < nr; i++) {
 		int error = show_series(h, report, &series[i]);
 
@@ -184,7 +202,7 @@ static int show_interval(struct histogram_session *h, const struct series_report
 		h->errors += series[i].errors;
 	}
 	h->intervals++;
-	limit_heatmaps(h);
+	h->passed++;
 	return 0;
 }
 

@@ -57,6 +57,7 @@ struct histogram_session {
 	struct stack_writer writer;
 	struct bpf_histograms *histograms;
 	struct heatmap *heatmaps[MAX_SERIES + 1];
+	uint64_t passed; /* intervals: what is added is of the last of them, or of the next */
 	unsigned halved; /* so often: a column is 2^halved intervals */
 };
 

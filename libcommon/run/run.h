@@ -92,6 +92,7 @@ struct run {
 	/* when counting began: `started`, or before that; 0: it has not begun */
 	double counted_from;
 	uint64_t intervals;         /* how many have ended */
+	uint64_t intervals_passed;  /* of their length: one that ended late is several */
 	uint64_t interval_ended_ns; /* CLOCK_MONOTONIC: when the last one ended */
 	/*
 	 * JSON's first line, to which a tool may add what it measures ("frequency_hz"), and the

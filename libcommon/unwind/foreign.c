@@ -284,18 +284,19 @@ static bool has_gone(const struct worker_answer *got)
 }
 
 /*
- * Asks about a process. 0 or -errno; *bytes of *answer, behind its head, are valid until the next
- * call
+ * Asks about a process, for which `payer` waits: its user; owner: of what is read. 0 or -errno;
+ * *bytes of *answer, behind its head, are valid until the next call
  */
-static int call(struct foreign *f, struct workers *workers, uint64_t owner, const void *request,
-		size_t size, const struct foreign_answer **answer, size_t *bytes)
+static int call_for(struct foreign *f, struct workers *workers, uint64_t payer, uint64_t owner,
+		    const void *request, size_t size, const struct foreign_answer **answer,
+		    size_t *bytes)
 {
 	pid_t pid = ((const struct foreign_about *)request)->pid;
 	uint64_t began = clock_ns();
 	struct worker_answer got;
 	struct payers payers;
 
-	if (!find_payers(f, pid, owner, &payers) || !is_affordable(f, &payers))
+	if (!find_payers(f, pid, payer, &payers) || !is_affordable(f, &payers))
 		return -EAGAIN;
 	got = workers_call(workers, owner, request, size, pid);
 	if (has_gone(&got)) /* what it executed before: what was kept is its memory no more */
@@ -309,6 +310,12 @@ static int call(struct foreign *f, struct workers *workers, uint64_t owner, cons
 	if (got.error)
 		return got.error;
 	return (*answer)->error > 0 ? -EBADMSG : (*answer)->error;
+}
+
+static int call(struct foreign *f, struct workers *workers, uint64_t owner, const void *request,
+		size_t size, const struct foreign_answer **answer, size_t *bytes)
+{
+	return call_for(f, workers, owner, owner, request, size, answer, bytes);
 }
 
 int foreign_identify(struct foreign *f, pid_t tid, const struct proc_mapping *mapping,
@@ -390,7 +397,8 @@ uint32_t foreign_read_text(struct foreign *f, const struct foreign_text *text, v
 		.key = text->key,
 		.file_offset = text->file_offset,
 	};
-	if (call(f, f->reader, owner, &r, set_path(&r, text->file.path), &answer, &got) ||
+	if (call_for(f, f->reader, owner_of_user(text->uid), owner, &r,
+		     set_path(&r, text->file.path), &answer, &got) ||
 	    answer->nr > bytes || got != sizeof(*answer) + answer->nr)
 		return 0;
 	memcpy(to, answer + 1, answer->nr);

@@ -45,6 +45,7 @@ int foreign_identify(struct foreign *foreign, pid_t tid, const struct proc_mappi
 /* where code can be read: the process's memory, else the file */
 struct foreign_text {
 	pid_t pid;
+	uint32_t uid; /* the process's user */
 	uint64_t address;
 	struct mapped_file file; /* .path NULL: none */
 	struct file_key key;

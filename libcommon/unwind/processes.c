@@ -342,6 +342,13 @@ static bool is_allocated(uint64_t bytes)
 	return m.uordblks + m.hblkhd > bytes;
 }
 
+static bool is_roots(struct process *process)
+{
+	if (process->owner == OWNER_UNKNOWN)
+		process->owner = owner_of_process(process->pid) ? OWNER_OTHER : OWNER_ROOT;
+	return process->owner == OWNER_ROOT;
+}
+
 /* root's only where no other has many; NULL: none has */
 static struct process *largest(const struct processes *processes)
 {
@@ -352,7 +359,7 @@ static struct process *largest(const struct processes *processes)
 
 		if (process->maps.nr <= MANY_MAPPINGS)
 			continue;
-		found = owner_of_process(process->pid) ? &of_others : &of_root;
+		found = is_roots(process) ? &of_root : &of_others;
 		if (!*found || process->maps.nr > (*found)->maps.nr)
 			*found = process;
 	}
@@ -398,6 +405,7 @@ static int forked(struct processes *processes, const struct process_event *event
 		return -ENOMEM;
 	child->complete = parent->complete && parent->read_ns < event->time_ns;
 	child->image = (struct process_image){};
+	child->owner = parent->owner;
 	child->refused = parent->refused;
 	child->refused_until_ns = parent->refused_until_ns;
 	if (proc_maps_copy(&child->maps, &parent->maps))
@@ -422,6 +430,7 @@ static int execed(struct processes *processes, const struct process_event *event
 	proc_maps_free(&process->maps);
 	forget_asked(process);
 	process->maps.tid = process->pid;
+	process->owner = OWNER_UNKNOWN;
 	process->image = (struct process_image){};
 	process->complete = true;
 	process->refused = 0;

@@ -61,6 +61,7 @@ struct process {
 	uint32_t asked_changes;
 	bool asked_again; /* because the lock of its mappings was held for long */
 	uint32_t uid;     /* of the task that it was asked for, as in struct stack_key */
+	enum { OWNER_UNKNOWN, OWNER_ROOT, OWNER_OTHER } owner; /* asked for when that matters */
 	struct process_event *since;
 	size_t nr_since, room_since;
 	struct budget budget;

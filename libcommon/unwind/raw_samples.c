@@ -113,6 +113,7 @@ static void keep_text(struct text_cache *cache, uint32_t module_id, uint64_t off
 struct sample_memory {
 	struct host_memory of_sample;
 	pid_t pid;
+	uint32_t uid;
 	const struct published_process *list; /* NULL: no mapping is known */
 	struct modules *modules;
 	struct text_cache *texts;
@@ -154,7 +155,7 @@ static uint32_t read_text(void *arg, void *to, uint32_t bytes, uint64_t addr)
 	const struct sample_memory *m = arg;
 	const struct published_mapping *mapping = mapping_at(m->list, addr);
 	const struct module *module = mapping ? modules_get(m->modules, mapping->module_id) : NULL;
-	struct foreign_text text = { .pid = m->pid, .address = addr };
+	struct foreign_text text = { .pid = m->pid, .uid = m->uid, .address = addr };
 
 	if (mapping && bytes > mapping->end - addr)
 		bytes = mapping->end - addr;
@@ -214,6 +215,7 @@ static void walk_by(struct raw_samples *s, loc_t list, const struct raw_record *
 	struct sample_memory memory = {
 		.of_sample = raw_stack_memory(raw),
 		.pid = raw->key.pid,
+		.uid = raw->key.uid,
 		.list = list ? slabs_at(tables_slabs(s->tables), list) : NULL,
 		.modules = tables_modules(s->tables),
 		.texts = &s->texts,

@@ -233,21 +233,29 @@ static int wait_for(pid_t pid)
 	return foreign_call(foreign, pid, take_long, &question, sizeof(question), &answer, &bytes);
 }
 
+#define NR_CHILDREN 8
+
 /* What the caller waits for is shared: a user with many processes does not have it all. */
 static void test_shares(void)
 {
-	pid_t children[8];
-	int nr = sizeof(children) / sizeof(children[0]), nr_served = 0;
+	pid_t children[NR_CHILDREN];
+	int nr = 0, nr_served = 0;
 
 	if (geteuid())
 		return; /* it cannot be another user */
-	for (int i = 0; i < nr; i++) {
-		children[i] = fork();
-		if (!children[i])
+	for (int i = 0; i < NR_CHILDREN; i++) {
+		pid_t pid = fork();
+
+		if (!pid)
 			_exit(setuid(65534) || pause());
-		while (children[i] > 0 && uid_of_process(children[i]) != 65534)
+		if (pid < 0)
+			break;
+		for (int tries = 0; tries < 5000 && uid_of_process(pid) != 65534; tries++)
 			usleep(1000);
+		check(uid_of_process(pid) == 65534, "another user's");
+		children[nr++] = pid;
 	}
+	check(nr == NR_CHILDREN);
 	for (int i = 0; i < nr; i++)
 		nr_served += wait_for(children[i]) == 0;
 	check(nr_served >= 1 && nr_served <= 4, "%d of %d served", nr_served, nr);

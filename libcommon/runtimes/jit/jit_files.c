@@ -165,6 +165,7 @@ static void take(int *file, int *given)
 
 int jit_files_update(struct jit_files *f, int *map_fd, int *dump_fd)
 {
+	uint64_t skipped = f->map.skipped;
 	int error = 0;
 
 	/* the map may be new, or another file than before: a runtime may rewrite it on request */
@@ -173,6 +174,8 @@ int jit_files_update(struct jit_files *f, int *map_fd, int *dump_fd)
 		take(&f->dump_fd, dump_fd);
 	if (f->map_fd >= 0)
 		error = perf_map_read(&f->map, f->map_fd, &f->names);
+	if (f->map.skipped != skipped) /* all names were forgotten */
+		f->dump = (struct jitdump){};
 	if (f->dump_fd >= 0 && error != -ENOMEM)
 		error = jitdump_read(&f->dump, f->dump_fd, &f->names);
 	if (error && error != -ENOMEM && f->dump_fd >= 0) { /* not a jitdump, and never will be */

@@ -50,7 +50,8 @@ static void forget_older_half(struct jit_names *n)
 {
 	size_t first = (n->nr + 1) / 2, cut = 1;
 
-	qsort(n->codes, n->nr, sizeof(*n->codes), by_order);
+	if (n->nr_sorted) /* by address */
+		qsort(n->codes, n->nr, sizeof(*n->codes), by_order);
 	for (size_t i = 0; i < first; i++) {
 		uint32_t name = n->codes[i].name;
 
@@ -88,7 +89,7 @@ int jit_names_add(struct jit_names *n, const struct jit_code *code, const char *
 	    array_reserve(&n->strings, &n->string_room, n->string_bytes + length + 2))
 		return -ENOMEM;
 	added.name = name ? add_string(n, name, length) : 0;
-	added.order = n->nr; /* codes are never removed */
+	added.order = n->nr;
 	n->codes[n->nr++] = added;
 	return 0;
 }

@@ -71,9 +71,11 @@ static int add_lines(struct jit_names *names, const char *text, const char *end,
 	return error;
 }
 
-static int read_on(struct perf_map *map, int fd, struct jit_names *names, char *buffer)
+/* up to the end that the file has now: another user may let it grow without end */
+static int read_on(struct perf_map *map, int fd, uint64_t end, struct jit_names *names,
+		   char *buffer)
 {
-	for (;;) {
+	while (map->at < end) {
 		ssize_t got = pread(fd, buffer, BUFFER_BYTES, map->at);
 		size_t used;
 		int error;
@@ -93,6 +95,7 @@ static int read_on(struct perf_map *map, int fd, struct jit_names *names, char *
 		}
 		map->at += used;
 	}
+	return 0;
 }
 
 /*
@@ -106,6 +109,7 @@ static void skip(struct perf_map *map, int fd, uint64_t bytes, struct jit_names 
 	ssize_t got;
 
 	jit_names_free(names);
+	map->skipped++;
 	map->at = bytes - PERF_MAP_MAX_BYTES;
 	got = pread(fd, buffer, BUFFER_BYTES, map->at);
 	newline = got > 0 ? memchr(buffer, '\n', got) : NULL;
@@ -138,13 +142,15 @@ int perf_map_read(struct perf_map *map, int fd, struct jit_names *names)
 	if (fstat(fd, &st))
 		return -errno;
 	if (map->dev != st.st_dev || map->inode != st.st_ino || is_written_anew(map, fd))
-		*map = (struct perf_map){ .dev = st.st_dev, .inode = st.st_ino };
+		*map = (struct perf_map){ .dev = st.st_dev,
+					  .inode = st.st_ino,
+					  .skipped = map->skipped };
 	buffer = malloc(BUFFER_BYTES);
 	if (!buffer)
 		return -ENOMEM;
 	if (map->at < (uint64_t)st.st_size && st.st_size - map->at > PERF_MAP_MAX_BYTES)
 		skip(map, fd, st.st_size, names, buffer);
-	error = read_on(map, fd, names, buffer);
+	error = read_on(map, fd, st.st_size, names, buffer);
 	free(buffer);
 	if (!error && !read_tail(map, fd, map->tail))
 		map->at = 0; /* it was cut meanwhile */

@@ -15,6 +15,7 @@
 
 struct perf_map {
 	uint64_t dev, inode, at; /* the file, and the offset up to which it was read */
+	uint64_t skipped;        /* how often all names were forgotten, and a part not read */
 	/* the last bytes before that: others there now mean that the file was written anew */
 	char tail[PERF_MAP_TAIL];
 };
