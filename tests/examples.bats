@@ -78,6 +78,10 @@ start_needed() {	# PAGE
 examples_of() {	# PAGE
 	need_root
 	need man python3 jq
+	# what the page before left
+	stop_servers
+	rm -rf "$WORK"
+	mkdir "$WORK"
 	make_short_tools
 	make_programs
 	start_needed "$1"
@@ -102,15 +106,12 @@ examples_of() {	# PAGE
 @test "the examples of each man page, rendered: offcputime, offwaketime, wallprof" {
 	for page in offcputime offwaketime wallprof; do
 		examples_of $page.8
-		stop_servers
-		rm -rf "$WORK"/{bin,pids,values}
 	done
 }
 
 # bats test_tags=full
 @test "the examples of each man page, rendered: stackcount, funclat" {
 	examples_of stackcount.8
-	rm -rf "$WORK"/{bin,pids,values}
 	examples_of funclat.8
 }
 
@@ -118,7 +119,6 @@ examples_of() {	# PAGE
 @test "the examples of each man page, rendered: biohist, mapupdlat, ehdump, flame, ehperf-json" {
 	for page in biohist.8 mapupdlat.8 ehdump.8 flame.8 ehperf-json.5; do
 		examples_of $page
-		rm -rf "$WORK"/{bin,pids,values}
 	done
 }
 

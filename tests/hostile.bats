@@ -387,16 +387,16 @@ victims_names_are_its_own() {	# WHO
 	cat >"$WORK/handed.py" <<-'END'
 		import mmap, socket, subprocess, sys, time
 		ours, theirs = socket.socketpair()
-		opener = "import socket, sys; socket.send_fds(socket.socket(fileno=int(sys.argv[1])), [b'x'], [open(sys.argv[2]).fileno()])"
-		subprocess.run(sys.argv[2:] + ["bash", "-ec", 'mount --bind "$1/victim" "$1/evil/x"; exec python3 -c "$0" "$2" "$1/evil/x"',
-			opener, sys.argv[1], str(theirs.fileno())], pass_fds=[theirs.fileno()], check=True)
+		opener = "import socket, sys; f = open(sys.argv[2]); socket.send_fds(socket.socket(fileno=int(sys.argv[1])), [b'x'], [f.fileno()])"
+		subprocess.run(sys.argv[2:] + ["bash", "-ec", 'mount --bind "$1/victim" "$1/evil/x"; exec "$3" -c "$0" "$2" "$1/evil/x"',
+			opener, sys.argv[1], str(theirs.fileno()), sys.executable], pass_fds=[theirs.fileno()], check=True)
 		fd = socket.recv_fds(ours, 1, 1)[1][0]
 		m = mmap.mmap(fd, 0, prot=mmap.PROT_READ | mmap.PROT_EXEC, flags=mmap.MAP_PRIVATE)
 		print("mapped", flush=True)
 		while True: time.sleep(0.01)
 	END
-	background "${user[@]}" python3 "$WORK/handed.py" "$WORK" "${own[@]}" 2>"$WORK/said"
-	wait_until grep -q mapped "$WORK/background.out" || { cat "$WORK/said"; return 1; }
+	background "${user[@]}" env PATH=/usr/bin:/bin python3 "$WORK/handed.py" "$WORK" "${own[@]}"
+	wait_until grep -q mapped "$WORK/background.out" || { cat "$WORK/background.out"; return 1; }
 	# the file, and not by its path
 	grep " r-xp .* $(stat -c %i "$WORK/victim") " "/proc/$pid/maps" >"$WORK/mapped"
 	refute grep -q "$WORK/victim" "$WORK/mapped"
