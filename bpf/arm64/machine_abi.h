@@ -8,6 +8,8 @@
 
 #include <linux/types.h>
 
+#define USER_ADDRESS_BITS 48
+
 /*
  * registers by their DWARF numbers. A call puts the return address into x30: CFI's rule for x30 is
  * the return address's

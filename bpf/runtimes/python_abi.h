@@ -12,6 +12,8 @@
 
 #include <linux/types.h>
 
+#include "machine_abi.h"
+
 /*
  * Offsets of fields in the interpreter's structs, in bytes (CPython's Include/internal/pycore_*.h).
  */
@@ -50,9 +52,9 @@ _Static_assert(sizeof(struct python_layout) == 32, "struct python_layout");
 #define FRAME_PYTHON           (6ULL << 61) /* FRAME_ADDRESS | FRAME_BY_FP, and no FRAME_CALL */
 #define FRAME_IS_PYTHON(frame) ((frame) >> 60 == 12)
 #define PYTHON_LEAF            (1ULL << 59)
-#define PYTHON_INDEX_SHIFT     43
-#define PYTHON_INDEX(frame)    ((__u32)((frame) >> PYTHON_INDEX_SHIFT) & 0xffff)
-#define PYTHON_NO_INDEX        0xffff
+#define PYTHON_INDEX_SHIFT     (USER_ADDRESS_BITS - 4)
+#define PYTHON_NO_INDEX        ((1U << (59 - PYTHON_INDEX_SHIFT)) - 1)
+#define PYTHON_INDEX(frame)    ((__u32)((frame) >> PYTHON_INDEX_SHIFT) & PYTHON_NO_INDEX)
 /* the address / 16; in user space, the function's number */
 #define PYTHON_LOW(frame)  ((frame) & ((1ULL << PYTHON_INDEX_SHIFT) - 1))
 #define PYTHON_CODE(frame) (PYTHON_LOW(frame) << 4)

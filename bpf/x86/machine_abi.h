@@ -8,6 +8,8 @@
 
 #include <linux/types.h>
 
+#define USER_ADDRESS_BITS 47
+
 /* registers by their DWARF numbers */
 enum { EH_RBX = 3, EH_RBP = 6, EH_RSP = 7, EH_R12 = 12, EH_RA = 16, EH_NR_REGS = 16 };
 #define REG_SP EH_RSP
