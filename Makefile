@@ -253,6 +253,8 @@ $(WORKLOADS): $(B)/tests/%: tests/workloads/%.c
 	@mkdir -p $(@D)
 	$(call show,CC)$(CC) -O2 -fomit-frame-pointer -Wall -s -pthread $(EXPORTS) -o $@ $<
 $(B)/tests/lying-python $(B)/tests/idle $(B)/tests/forks: EXPORTS := -rdynamic
+# as Debian's own code for arm64
+$(B)/tests/jits: EXPORTS := $(if $(filter arm64,$(ARCH)),-fno-omit-frame-pointer)
 
 # with lazy binding, as Debian's own programs used to be
 $(CXX_WORKLOADS): $(B)/tests/%: tests/workloads/%.cc

@@ -120,11 +120,30 @@ static __always_inline int window_read(const struct window *window, __u64 addr, 
 	return 1;
 }
 
+/*
+ * Behind a frame pointer's step, arm64's sp is not known: a frame record may lie anywhere in its
+ * frame. If the frame has stored x29 and x30 side by side, that is its own record, and x29 points
+ * there (AAPCS64, 6.2.3).
+ */
+static __always_inline int has_record_only(const struct eh_rule *rule,
+					   const struct frame_state *frame)
+{
+	return RA_IN_REGISTER && rule->kind == RULE_REG && rule->cfa_reg == REG_SP &&
+	       frame->known == KNOWN_BY_FP && AGAIN(rule->saved[SAVED_FP]) < 0 &&
+	       AGAIN(rule->saved[SAVED_FP]) > SAVED_ODD &&
+	       AGAIN(rule->saved[SAVED_RA]) == AGAIN(rule->saved[SAVED_FP]) + 1 &&
+	       !AGAIN(rule->from_base);
+}
+
 static __always_inline int step_cfa(const struct eh_rule *rule, struct frame_state *frame,
 				    const struct window *window, __u64 *need)
 {
 	__u64 base, word;
 
+	if (has_record_only(rule, frame)) {
+		frame->cfa = frame->reg[REG_FP] - AGAIN(rule->saved[SAVED_FP]) * 8LL;
+		return STEP_OK;
+	}
 	if (!(frame->known >> rule->cfa_reg & 1))
 		return END_UNKNOWN_REGISTER;
 	base = frame->reg[rule->cfa_reg];

@@ -102,6 +102,12 @@ pid_of() {	# PROGRAM
 		| .[(index("f")):] | .[:5] | join(" ")')" = "f f f f <module>" ]
 }
 
+@test "arm64: code made at run time has the names of its perf map, at addresses of 48 bits" {
+	said jits | jq -r 'select(.type == "stack") | .count as $n | .user[0] | select(.module == null) | "\($n) \(.symbol) \(.address)"' |
+		awk '{ all += $1; named += $1 * ($2 == "early" || $2 == "late"); high += $3 ~ /^0xffff/ }
+			END { print named + 0, "of", all + 0, "named"; exit !(all > 200 && named >= 0.99 * all && high) }'
+}
+
 @test "arm64: ehdump --check: the kernel's answers for each row of four files are the table's" {
 	[ "$(grep -c '^check .*, 0 differences$' "$CONSOLE")" -eq 5 ]	# and all of them
 }

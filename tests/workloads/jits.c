@@ -28,8 +28,14 @@
 
 typedef void code_fn(unsigned rounds);
 
+#ifdef __aarch64__
+/* stp x29, x30, [sp, #-16]!; mov x29, sp; 1: subs w0, w0, #1; b.ne 1b; ldp x29, x30, [sp], #16; ret */
+static const uint32_t code[] = { 0xa9bf7bfd, 0x910003fd, 0x71000400,
+				 0x54ffffe1, 0xa8c17bfd, 0xd65f03c0 };
+#else
 /* push %rbp; mov %rsp,%rbp; 1: dec %edi; jnz 1b; pop %rbp; ret */
 static const uint8_t code[] = { 0x55, 0x48, 0x89, 0xe5, 0xff, 0xcf, 0x75, 0xfc, 0x5d, 0xc3 };
+#endif
 
 static double seconds(clockid_t clock)
 {
@@ -189,6 +195,7 @@ int main(int argc, char **argv)
 	map_code(argv[1], &written, &run);
 	memcpy(written, code, sizeof(code));
 	memcpy(written + 4096, code, sizeof(code));
+	__builtin___clear_cache((char *)run, (char *)run + 4096 + sizeof(code));
 	if (argc == 3) {
 		print_mapping(run);
 		fflush(stdout);

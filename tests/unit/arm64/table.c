@@ -167,6 +167,38 @@ static void test_known_code(void)
 	check(!known_code_next(code, sizeof(code), 5, &piece));
 }
 
+/*
+ * Behind generated code, x29 alone is known. At 0x1100 lies a frame of 64 bytes, which has stored
+ * x29 and x30 at its lower end and x19 above them: so its CFA is 0x1140.
+ */
+static void test_record(void)
+{
+	static const uint64_t stack[8] = { 0x1200, 0x5000, 0x19 };
+	struct window window = { .base = 0x1100, .len = sizeof(stack) };
+	struct frame_state by_record = { .known = KNOWN_BY_FP, .by_call = true, .ip = TEXT }, f;
+	struct eh_rule rule = { .kind = RULE_REG, .cfa_reg = REG_SP, .cfa_offset = 64 };
+	__u64 need;
+
+	memcpy(window.bytes, stack, sizeof(stack));
+	memset(rule.saved, SAVED_SAME, sizeof(rule.saved));
+	rule.saved[SAVED_FP] = -8;
+	rule.saved[SAVED_RA] = -7;
+	rule.saved[SAVED_X19] = -6;
+	by_record.reg[REG_FP] = 0x1100;
+	by_record.reg[REG_SP] = 0x10f0; /* behind the callee's record */
+	f = by_record;
+	check(unwind_step(&rule, &f, &window, &need) == STEP_OK && f.cfa == 0x1140 &&
+	      f.ip == 0x5000 && f.reg[REG_FP] == 0x1200 && f.reg[REG_SP] == 0x1140 &&
+	      f.reg[EH_X19] == 0x19);
+	check(f.known == (1u << EH_X19 | 1u << REG_FP | 1u << REG_SP));
+	f = by_record;
+	rule.saved[SAVED_RA] = -5;
+	check(unwind_step(&rule, &f, &window, &need) == END_UNKNOWN_REGISTER, "that is no record");
+	rule.saved[SAVED_FP] = SAVED_SAME;
+	rule.saved[SAVED_RA] = -7;
+	check(unwind_step(&rule, &f, &window, &need) == END_UNKNOWN_REGISTER, "nor is that");
+}
+
 int main(void)
 {
 	struct elf_segment text = {
@@ -180,6 +212,7 @@ int main(void)
 		check(!table.skipped[i], "%s", eh_frame_skip_names[i]);
 	test_rows();
 	test_steps();
+	test_record();
 	test_known_code();
 	unwind_table_free(&table);
 	return check_done();
