@@ -278,7 +278,7 @@ static int follow(struct unwinder *u, bool last)
 	processes_limit_memory(&u->processes, u->options.user_bytes);
 	unwinder_give_back(u);
 	if (tables)
-		publisher_find_runtimes(u->publisher, &u->processes);
+		publisher_find_compiled(u->publisher, &u->processes);
 	publisher_resume_regions(u->publisher);
 	u->resumable |= taken || tables;
 	if (error || !u->resumable)

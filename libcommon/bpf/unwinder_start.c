@@ -128,7 +128,7 @@ int unwinder_start(struct unwinder *u)
 	u->counts.publish_s = since(&began);
 	if (!error)
 		error = tables_make_all(u->tables, FIRST_TABLES_MS);
-	publisher_find_runtimes(u->publisher, &u->processes);
+	publisher_find_compiled(u->publisher, &u->processes);
 	u->counts.compile_s = since(&began);
 	if (!error)
 		error = bpf_slabs_settle(u->source);

@@ -107,6 +107,7 @@ static int read_headers(struct elf_file *file, uint64_t file_bytes, bool for_nam
 				.vaddr = header.p_vaddr,
 				.file_offset = header.p_offset,
 				.size = bytes_in_file(header.p_offset, header.p_filesz, file_bytes),
+				.memory_bytes = header.p_memsz,
 				.executable = header.p_flags & PF_X,
 				.writable = header.p_flags & PF_W,
 			};
@@ -392,6 +393,19 @@ int elf_file_read(const struct elf_file *file, uint64_t offset, void *bytes, siz
 		}
 	}
 	return 0;
+}
+
+void elf_file_as_loaded(const struct elf_file *file, uint64_t *whole, uint64_t *cut)
+{
+	const struct elf_segment *first = file->segments, *last = first + file->nr_segments - 1;
+	uint64_t page = sysconf(_SC_PAGESIZE), start;
+
+	*whole = *cut = 0;
+	if (!file->nr_segments || !first->executable || last->vaddr < first->vaddr)
+		return;
+	start = first->vaddr / page * page;
+	*whole = last->vaddr + last->memory_bytes - start;
+	*cut = first->vaddr + first->size - start;
 }
 
 /* NULL: no segment has that address */

@@ -14,6 +14,7 @@
 
 struct elf_segment {
 	uint64_t vaddr, file_offset, size; /* size: bytes in the file */
+	uint64_t memory_bytes;             /* as the program header says */
 	bool executable, writable;
 };
 
@@ -58,6 +59,13 @@ int elf_file_open_for_names(struct elf_file *file, int fd);
  */
 int elf_file_open_memory(struct elf_file *file, void *image, size_t size);
 void elf_file_close(struct elf_file *file);
+
+/*
+ * How the kernel loads it, a program or its interpreter (gABI, Program Loading): at first, the first
+ * segment's mapping is as long as all segments together, and then it is cut. *whole: that length,
+ * *cut: its length then, in bytes; both 0 if that segment has no code
+ */
+void elf_file_as_loaded(const struct elf_file *file, uint64_t *whole, uint64_t *cut);
 
 /* the segment that has this offset in the file; NULL: none has */
 const struct elf_segment *elf_file_segment_at(const struct elf_file *file, uint64_t offset);

@@ -29,6 +29,7 @@ static void compile(struct compiled *c, struct elf_file *file, bool of_code)
 
 	c->build_id_bytes = file->build_id_bytes;
 	memcpy(c->build_id, file->build_id, file->build_id_bytes);
+	elf_file_as_loaded(file, &c->whole, &c->cut);
 	c->error = build(&c->table, file, of_code);
 	if (!of_code)
 		error = runtime_file_read(&c->runtime, file);

@@ -19,6 +19,7 @@ struct compiled {
 	/* not 0: its path does not lead to it in our own mount namespace: mapped_file_open() */
 	uint8_t elsewhere;
 	struct runtime_file runtime;
+	uint64_t whole, cut;       /* elf_file_as_loaded() */
 	uint64_t cpu_ns;           /* CPU time that compiling took */
 	struct unwind_table table; /* to be freed; empty with error */
 };

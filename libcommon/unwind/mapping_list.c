@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "unwind/regions.h"
 
@@ -42,6 +43,27 @@ static loc_t use(struct tables *tables, uint32_t module_id)
 	return tables_loc(tables, module_id);
 }
 
+static uint64_t in_pages(uint64_t bytes)
+{
+	uint64_t page = sysconf(_SC_PAGESIZE);
+
+	return (bytes + page - 1) / page * page;
+}
+
+/*
+ * The kernel does not tell that it has cut the mapping of a program or its interpreter, and other
+ * code may lie behind the cut: arm64's vDSO in the hole between two segments of ld.so.
+ */
+static uint64_t end_of(const struct module *module, const struct proc_mapping *m)
+{
+	uint64_t bytes = m->end - m->start;
+
+	return module && module->cut && module->cut < module->whole &&
+			       bytes == in_pages(module->whole)
+		       ? m->start + in_pages(module->cut)
+		       : m->end;
+}
+
 static struct published_mapping mapping_of(struct tables *tables,
 					   const struct mapping_contents *contents, size_t i)
 {
@@ -54,6 +76,7 @@ static struct published_mapping mapping_of(struct tables *tables,
 	};
 
 	if (mapping.module_id) {
+		mapping.end = end_of(modules_get(tables_modules(tables), mapping.module_id), m);
 		mapping.module = use(tables, mapping.module_id);
 	} else if (contents->generated && proc_mapping_is_anonymous(m)) {
 		mapping.module = contents->generated;
@@ -91,6 +114,21 @@ int mapping_list_write(struct tables *tables, const struct mapping_contents *con
 	__atomic_store_n(&written->generation, contents->generation, __ATOMIC_SEQ_CST);
 	*list = (struct mapping_list){ .loc = loc, .bytes = size };
 	return 0;
+}
+
+void mapping_list_cut(struct tables *tables, const struct proc_maps *maps,
+		      const struct mapped_modules *mapped, loc_t loc)
+{
+	struct published_process *list = slabs_at(tables_slabs(tables), loc);
+
+	for (size_t i = 0; i < list->nr_mappings && i < mapped->nr && i < maps->nr; i++) {
+		const struct module *module =
+			modules_get(tables_modules(tables), mapped->of[i].module_id);
+		uint64_t end = end_of(module, &maps->mappings[i]);
+
+		if (list->mappings[i].end != end)
+			__atomic_store_n(&list->mappings[i].end, end, __ATOMIC_RELAXED);
+	}
 }
 
 void mapping_list_unwind(struct tables *tables, loc_t list, const struct host_registers *registers,

@@ -58,6 +58,13 @@ static inline uint64_t anonymous_offset(uint64_t address)
 }
 
 /*
+ * Cuts the mappings of the list at `loc`, which was written of these, where files were compiled since
+ * (elf_file_as_loaded()).
+ */
+void mapping_list_cut(struct tables *tables, const struct proc_maps *maps,
+		      const struct mapped_modules *mapped, loc_t loc);
+
+/*
  * host_unwind(), and asks for the tables that the walk needs. stack->wants_table: the module whose
  * table is being made
  */

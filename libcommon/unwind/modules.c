@@ -157,6 +157,8 @@ void module_compiled(struct module *module, const struct compiled *compiled)
 	module->error = compiled->error;
 	module->is_compiled = true;
 	module->runtime = compiled->runtime;
+	module->whole = compiled->whole;
+	module->cut = compiled->cut;
 	module->elsewhere = compiled->elsewhere;
 	module->build_id_bytes = compiled->build_id_bytes;
 	memcpy(module->build_id, compiled->build_id, compiled->build_id_bytes);

@@ -35,7 +35,8 @@ struct module {
 	/* known once compiled: its path leads to the file only while its processes live */
 	bool elsewhere;
 	bool is_compiled;
-	struct runtime_file runtime; /* known once it is compiled */
+	struct runtime_file runtime; /* known once it is compiled, */
+	uint64_t whole, cut;         /* as elf_file_as_loaded() */
 	/* set by the namer: */
 	/*
 	 * a stack with the module was seen, and its names are read soon, because its file may

@@ -229,7 +229,7 @@ static void find_compiled_runtimes(const struct publisher *p, struct publication
 	}
 }
 
-void publisher_find_runtimes(struct publisher *p, const struct processes *processes)
+void publisher_find_compiled(struct publisher *p, const struct processes *processes)
 {
 	struct publication *publication, *next;
 
@@ -241,6 +241,8 @@ void publisher_find_runtimes(struct publisher *p, const struct processes *proces
 		if (!process || process->version != publication->version)
 			continue;
 		find_compiled_runtimes(p, publication, process);
+		mapping_list_cut(p->tables, &process->maps, &publication->mapped,
+				 publication->list.loc);
 	}
 }
 

@@ -99,10 +99,10 @@ void publisher_publish(struct publisher *publisher, struct processes *processes,
  */
 void publisher_publish_changed(struct publisher *publisher, struct processes *processes);
 /*
- * Looks for runtimes of the published processes in files that were compiled after those processes
- * were published.
+ * What files that were compiled after processes were published say of these: which runtimes they
+ * have, and where mappings end.
  */
-void publisher_find_runtimes(struct publisher *publisher, const struct processes *processes);
+void publisher_find_compiled(struct publisher *publisher, const struct processes *processes);
 /* Deletes the handle from the kernel's map and releases the list. */
 void publisher_invalidate(struct publisher *publisher, pid_t pid);
 
