@@ -7,7 +7,6 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/order.h"
 #include "base/search.h"
 #include "unwind/raw_stack.h"
@@ -385,14 +384,7 @@ static void unwind_read(struct raw_samples *s, const struct raw_record *raw, uin
 
 /* ---- those that wait ---- */
 
-/* one user's samples leave half of what others' have left, and root's nothing */
 #define MAX_WAITING_BYTES (64 << 20)
-
-struct waiting_user {
-	uint32_t uid;
-	uint64_t bytes;
-	UT_hash_handle hh;
-};
 
 /*
  * where files come faster than their tables can be made, samples of files that are gone by then are
@@ -405,42 +397,19 @@ static bool has_waited_enough(const struct waiting_sample *sample)
 	return clock_ns() - sample->raw->time_ns > MAX_WAITING_NS;
 }
 
-/* NULL: no memory */
-static struct waiting_user *user_of(struct raw_samples *s, uint32_t uid)
-{
-	struct waiting_user *user;
-
-	HASH_FIND(hh, s->users, &uid, sizeof(uid), user);
-	if (user)
-		return user;
-	user = calloc(1, sizeof(*user));
-	if (!user)
-		return NULL;
-	user->uid = uid;
-	HASH_ADD(hh, s->users, uid, sizeof(uid), user);
-	return user;
-}
-
-static bool has_room(const struct raw_samples *s, const struct waiting_user *user, uint64_t bytes)
-{
-	uint64_t left = left_by_others(user->bytes, s->waiting_bytes, MAX_WAITING_BYTES);
-
-	return user->bytes + bytes <= (user->uid ? left / 2 : left);
-}
-
 /* The sample's record and list are given away if there is room. */
 static bool add_waiting(struct raw_samples *s, const struct waiting_sample *sample)
 {
 	uint64_t bytes = sizeof(*sample->raw) + sample->raw->stack_bytes;
-	struct waiting_user *user = user_of(s, sample->raw->key.uid);
+	struct room_user *user;
 
-	if (!user || !has_room(s, user, bytes) ||
+	s->waiting_room.max = MAX_WAITING_BYTES;
+	user = user_room_of(&s->waiting_room, sample->raw->key.uid);
+	if (!user || !user_room_has(user, bytes) ||
 	    array_reserve(&s->waiting, &s->room, s->nr_waiting + 1))
 		return false;
 	s->waiting[s->nr_waiting++] = *sample;
-	s->waiting_bytes += bytes;
-	user->bytes += bytes;
-	return true;
+	return user_room_take(user, bytes);
 }
 
 bool raw_samples_keep(struct raw_samples *s, struct raw_record *raw, uint32_t for_module)
@@ -507,8 +476,7 @@ int raw_samples_resume(struct raw_samples *s, struct host_stack *stack, uint64_t
 
 	s->waiting = NULL;
 	s->nr_waiting = s->room = 0;
-	s->waiting_bytes = 0;
-	hash_free_all(s->users);
+	user_room_empty(&s->waiting_room);
 	for (size_t i = 0; i < nr; i++) {
 		bool may_wait = events_ns != UINT64_MAX && !has_waited_enough(&resumed[i]);
 
@@ -530,5 +498,5 @@ void raw_samples_free(struct raw_samples *s)
 	for (size_t i = 0; i < s->nr_waiting; i++)
 		drop(s, &s->waiting[i]);
 	free(s->waiting);
-	hash_free_all(s->users);
+	user_room_empty(&s->waiting_room);
 }

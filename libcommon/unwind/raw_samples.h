@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/user_room.h"
 #include "unwind/event_queue.h"
 #include "unwind/foreign.h"
 #include "unwind/host_unwind.h"
@@ -66,9 +67,8 @@ struct raw_samples {
 	uint32_t max_depth;
 	/* private: samples that wait, in order of arrival */
 	struct waiting_sample *waiting;
-	struct waiting_user *users; /* whose they are */
 	size_t nr_waiting, room;
-	uint64_t waiting_bytes;
+	struct user_room waiting_room; /* what they take */
 	struct text_cache texts;
 };
 

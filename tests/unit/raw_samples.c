@@ -285,9 +285,8 @@ static void test_waiting(void)
 	first = sample_self();
 	check(raw_samples_keep(&samples, first, 1));
 	raw_samples_free(&samples); /* while one waits */
-	samples.users = NULL;
 	samples.waiting = NULL;
-	samples.nr_waiting = samples.room = samples.waiting_bytes = 0;
+	samples.nr_waiting = samples.room = 0;
 }
 
 /* one whose process is read meanwhile waits for that */

@@ -12,7 +12,6 @@
 #include "process/trust.h"
 #include "process/workers.h"
 #include "runtimes/hotspot/hotspot_parts.h"
-#include "runtimes/hotspot/hotspot_room.h"
 #include "stacks_abi.h"
 #include "tables_abi.h"
 
@@ -74,7 +73,7 @@ static void process_free(void *own)
 	__atomic_store_n(&module->pending, 0, __ATOMIC_RELEASE);
 	hotspot_release_pages(h);
 	for (size_t i = 0; i < h->nr_all; i++) {
-		hotspot_room_give(h->user, piece_bytes(h->all[i]));
+		user_room_give(h->user, piece_bytes(h->all[i]));
 		free(h->all[i]->rows);
 		free(h->all[i]->name);
 		free(h->all[i]);
@@ -127,7 +126,7 @@ static struct piece *piece_at(const struct hotspot *h, uint64_t address)
 static void remove_pieces(struct hotspot *h, size_t first, size_t end)
 {
 	for (size_t i = first; i < end; i++) {
-		hotspot_room_give(h->user, rows_bytes(h->pieces[i]));
+		user_room_give(h->user, rows_bytes(h->pieces[i]));
 		free(h->pieces[i]->rows);
 		h->pieces[i]->rows = NULL;
 		h->pieces[i]->nr_rows = 0;
@@ -160,7 +159,7 @@ static struct piece *new_piece(const struct hotspot *h, const struct hotspot_cod
 	piece->name_bytes = code->name_bytes;
 	piece->rows = malloc(bytes);
 	piece->name = malloc(code->name_bytes);
-	if (!piece->rows || !piece->name || !hotspot_room_take(h->user, piece_bytes(piece))) {
+	if (!piece->rows || !piece->name || !user_room_take(h->user, piece_bytes(piece))) {
 		free(piece->rows);
 		free(piece->name);
 		free(piece);

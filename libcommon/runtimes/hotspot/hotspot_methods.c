@@ -26,13 +26,13 @@ struct seen_method {
 
 static void forget_seen(struct hotspot_methods *m)
 {
-	hotspot_room_give(m->user, HASH_COUNT(m->by_address) * sizeof(*m->by_address));
+	user_room_give(m->user, HASH_COUNT(m->by_address) * sizeof(*m->by_address));
 	hash_free_all(m->by_address);
 }
 
 void hotspot_methods_free(struct hotspot_methods *m)
 {
-	hotspot_room_give(m->user, HASH_COUNT(m->by_key) * sizeof(*m->by_key));
+	user_room_give(m->user, HASH_COUNT(m->by_key) * sizeof(*m->by_key));
 	hash_free_all(m->by_key);
 	forget_seen(m);
 }
@@ -74,7 +74,7 @@ static bool is_first_time(pid_t pid)
 	return true;
 }
 
-void hotspot_methods_begin(struct hotspot_methods *m, pid_t pid, struct hotspot_user *user)
+void hotspot_methods_begin(struct hotspot_methods *m, pid_t pid, struct room_user *user)
 {
 	*m = (struct hotspot_methods){ .user = user,
 				       .first_ns = is_first_time(pid) ? clock_ns() : UINT64_MAX };
@@ -133,7 +133,7 @@ static bool is_known(struct hotspot_methods *m, struct hotspot_names *names,
 	if (!known || hotspot_names_use(names, known->number))
 		return known;
 	HASH_DEL(m->by_key, known);
-	hotspot_room_give(m->user, sizeof(*known));
+	user_room_give(m->user, sizeof(*known));
 	free(known);
 	return false;
 }
@@ -157,11 +157,11 @@ static void *new_of_user(const struct hotspot_methods *m, size_t bytes)
 {
 	void *made;
 
-	if (!hotspot_room_take(m->user, bytes))
+	if (!user_room_take(m->user, bytes))
 		return NULL;
 	made = calloc(1, bytes);
 	if (!made)
-		hotspot_room_give(m->user, bytes);
+		user_room_give(m->user, bytes);
 	return made;
 }
 
@@ -291,7 +291,7 @@ static void identify(struct asker *a, uint64_t *frames, uint32_t nr)
 {
 	struct hotspot_methods *m = a->methods;
 
-	for (uint32_t i = 0; i < nr && hotspot_room_has(m->user, LEAST_ROOM); i++)
+	for (uint32_t i = 0; i < nr && user_room_has(m->user, LEAST_ROOM); i++)
 		if (is_unseen(frames, nr, i) && is_of_epoch(m, frames[i + 1])) {
 			a->epoch = METHOD_EPOCH(frames[i + 1]); /* the same in all of a stack */
 			if (!is_fresh(a, METHOD_ADDRESS(frames[i])))
@@ -311,7 +311,7 @@ void hotspot_methods_read(struct hotspot_methods *m, struct hotspot_question *qu
 	struct asker a = { m, question, foreign, names, 0 };
 
 	identify(&a, frames, nr);
-	for (uint32_t i = 0; i < nr && hotspot_room_has(m->user, LEAST_ROOM); i++) {
+	for (uint32_t i = 0; i < nr && user_room_has(m->user, LEAST_ROOM); i++) {
 		struct hotspot_method_key key;
 
 		if (!hotspot_is_method(frames, nr, i) || is_unseen(frames, nr, i))

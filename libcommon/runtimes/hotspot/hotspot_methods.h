@@ -11,7 +11,7 @@
 #include "runtimes/hotspot_abi.h"
 
 struct hotspot_methods {
-	struct hotspot_user *user; /* who pays for them */
+	struct room_user *user; /* who pays for them */
 	struct known_method *by_key;
 	struct seen_method *by_address;
 	int64_t unloaded;     /* how many classes were thrown away, as far as is known */
@@ -21,7 +21,7 @@ struct hotspot_methods {
 	uint64_t first_ns;    /* from then on */
 };
 
-void hotspot_methods_begin(struct hotspot_methods *methods, pid_t pid, struct hotspot_user *user);
+void hotspot_methods_begin(struct hotspot_methods *methods, pid_t pid, struct room_user *user);
 void hotspot_methods_free(struct hotspot_methods *methods);
 
 /* struct hotspot_answer's */

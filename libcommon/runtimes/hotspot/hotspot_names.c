@@ -10,7 +10,7 @@
 struct numbered {
 	uint32_t number;
 	bool used; /* since the last hotspot_names_forget() */
-	struct hotspot_user *user;
+	struct room_user *user;
 	UT_hash_handle hh;
 	struct hotspot_name name; /* the last member: its parts follow */
 };
@@ -19,6 +19,13 @@ struct hotspot_names {
 	struct numbered *all;
 	uint32_t last_number;
 };
+
+struct room_user *hotspot_user_of(uint32_t uid)
+{
+	static struct user_room room = { .max = 256 << 20 };
+
+	return user_room_of(&room, uid);
+}
 
 struct hotspot_names *hotspot_names_new(void)
 {
@@ -33,7 +40,7 @@ static size_t bytes_of(const struct hotspot_name *name)
 
 static void drop(struct hotspot_names *names, struct numbered *name)
 {
-	hotspot_room_give(name->user, sizeof(*name) + bytes_of(&name->name));
+	user_room_give(name->user, sizeof(*name) + bytes_of(&name->name));
 	HASH_DEL(names->all, name);
 	free(name);
 }
@@ -50,16 +57,16 @@ void hotspot_names_free(struct hotspot_names *names)
 }
 
 uint32_t hotspot_names_add(struct hotspot_names *names, const struct hotspot_name *name,
-			   struct hotspot_user *user)
+			   struct room_user *user)
 {
 	size_t bytes = bytes_of(name);
 	struct numbered *added;
 
-	if (names->last_number == UINT32_MAX || !hotspot_room_take(user, sizeof(*added) + bytes))
+	if (names->last_number == UINT32_MAX || !user_room_take(user, sizeof(*added) + bytes))
 		return 0;
 	added = malloc(offsetof(struct numbered, name) + bytes);
 	if (!added) {
-		hotspot_room_give(user, sizeof(*added) + bytes);
+		user_room_give(user, sizeof(*added) + bytes);
 		return 0;
 	}
 	added->number = ++names->last_number;

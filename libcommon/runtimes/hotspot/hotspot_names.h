@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtimes/hotspot/hotspot_room.h"
+#include "base/user_room.h"
 #include "runtimes/hotspot/hotspot_scopes.h"
 #include "runtimes/hotspot_abi.h"
 #include "unwind/runtime.h"
@@ -33,6 +33,12 @@ struct hotspot_name {
 	uint32_t nr_places, nr_scopes, text_bytes;
 };
 
+/*
+ * whose memory is counted for what is kept of JVMs, so that no process that pretends to be one, or
+ * makes code without end, fills ours. NULL: no memory
+ */
+struct room_user *hotspot_user_of(uint32_t uid);
+
 struct hotspot_names;
 
 /* NULL: no memory */
@@ -43,7 +49,7 @@ void hotspot_names_free(struct hotspot_names *names);
  * ever gets; 0: no memory, or the user has no room
  */
 uint32_t hotspot_names_add(struct hotspot_names *names, const struct hotspot_name *name,
-			   struct hotspot_user *user);
+			   struct room_user *user);
 /* NULL: there is none. Valid until hotspot_names_forget() */
 const struct hotspot_name *hotspot_names_get(const struct hotspot_names *names, uint32_t number);
 /* Keeps the name with this number. False: there is none */

@@ -45,7 +45,7 @@ struct extent {
 struct hotspot { /* of a process */
 	struct slabs *slabs;
 	pid_t pid;
-	struct hotspot_user *user; /* who pays for pieces, methods and names */
+	struct room_user *user; /* who pays for pieces, methods and names */
 	loc_t module;
 	bool has_image, is_hopeless, is_read;
 	struct hotspot_image image;
