@@ -36,8 +36,8 @@
 #define FRAME_ADDR(frame)   ((frame) & ((1ULL << 61) - 1))
 /* of a runtime's code: its struct rule_note's tag, above the address. 0: none */
 #define FRAME_TAG_SHIFT    48 /* addresses have as many bits, on any machine */
-#define FRAME_TAG(frame)   ((__u32)((frame) >> FRAME_TAG_SHIFT) & MAX_FRAME_TAG)
-#define MAX_FRAME_TAG      0x1fff
+#define FRAME_TAG(frame)   ((__u32)((frame) >> FRAME_TAG_SHIFT) & 0x1fff)
+#define MAX_FRAME_TAG      0x1ffe /* a kernel's address has all bits set there */
 #define FRAME_CUT(nr)      ((__u64)(nr))
 #define FRAME_SUMMED(nr)   (1ULL << 39 | (nr))
 #define FRAME_NO_ROOM(uid) (1ULL << 38 | (uid))

@@ -77,6 +77,8 @@ struct frame_state {
 	__u64 base;       /* the frame's own base_reg, */
 	__u32 base_known; /* enum base_known */
 	__u32 by_call;    /* ip is a return address; else it is what runs next */
+	__u32 by_record;  /* from stage 1 on: the CFA is has_record_only()'s */
+	__u32 pad;
 };
 
 enum base_known { BASE_UNKNOWN, BASE_KNOWN, BASE_POPPED };
@@ -123,7 +125,8 @@ static __always_inline int window_read(const struct window *window, __u64 addr, 
 /*
  * Behind a frame pointer's step, arm64's sp is not known: a frame record may lie anywhere in its
  * frame. If the frame has stored x29 and x30 side by side, that is its own record, and x29 points
- * there (AAPCS64, 6.2.3).
+ * there (AAPCS64, 6.2.3). Unless x29 is a general register in this code: so a call must precede the
+ * return address, and it is a guess (FRAME_BY_FP).
  */
 static __always_inline int has_record_only(const struct eh_rule *rule,
 					   const struct frame_state *frame)
@@ -140,7 +143,8 @@ static __always_inline int step_cfa(const struct eh_rule *rule, struct frame_sta
 {
 	__u64 base, word;
 
-	if (has_record_only(rule, frame)) {
+	frame->by_record = has_record_only(rule, frame);
+	if (frame->by_record) {
 		frame->cfa = frame->reg[REG_FP] - AGAIN(rule->saved[SAVED_FP]) * 8LL;
 		return STEP_OK;
 	}

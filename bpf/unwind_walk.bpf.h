@@ -315,15 +315,23 @@ static __always_inline bool is_called_by_entry(struct user_walk *u)
 /* The step is done. 1 ends the stack, u->end says why. */
 static __always_inline int leave_frame(struct user_walk *u)
 {
+	bool by_record = RA_IN_REGISTER && u->frame.by_record;
+
 	u->todo = TODO_ENTER;
 	u->frame.by_call = !(u->rule.flags & RULE_SIGNAL);
 	/*
 	 * A rule from code assumes that a call precedes the return address. If none does, the stack
 	 * ends.
 	 */
-	if (!(u->rule.flags & RULE_FROM_CODE) || u->hijacked ||
+	if (by_record)
+		u->by_fp = true;
+	if (!(u->rule.flags & RULE_FROM_CODE || by_record) || u->hijacked ||
 	    CALL(follows_call, u, RETURN_ADDRESS(u->frame.ip)))
 		return 0;
+	if (by_record) {
+		u->end = END_UNKNOWN_REGISTER;
+		return 1;
+	}
 	u->end = is_new_thread(u) || is_called_by_entry(u) ? END_COMPLETE : END_NO_ROW;
 	return 1;
 }

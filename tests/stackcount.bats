@@ -359,9 +359,17 @@ is_counted() {	# PID EVENT
 	local kind
 	for kind in old new; do
 		printf 'int %s_only(int x) { return x + 1; }\n#include <unistd.h>\nint main(void) { for (;;) %s_only(usleep(1000)); }\n' $kind $kind |
-			gcc -O0 -x c -o "$WORK/$kind" -
+			gcc -static -O0 -x c -o "$WORK/$kind" -
 	done
 	cp "$WORK/old" "$WORK/prog"
+	mkdir "$WORK/root"
+	cp "$WORK/old" "$WORK/new" "$WORK/root"
+	background chroot "$WORK/root" /old
+	wait_until grep -q "/old" "/proc/$pid/maps"
+	mv "$WORK/root/new" "$WORK/root/old"
+	for name in old /old; do
+		is_counted "$pid" "u:$name:old_only"
+	done
 	background "$WORK/prog"
 	wait_until grep -q "$WORK/prog" "/proc/$pid/maps"
 	mv "$WORK/new" "$WORK/prog"

@@ -68,7 +68,6 @@ static inline __attribute__((always_inline)) __u32 saved_reg(__u32 i)
  * A return address may be signed, in the bits above those of user addresses (pointer
  * authentication).
  */
-#define USER_ADDRESS_BITS    48
 #define RETURN_ADDRESS(word) ((word) & ((1ULL << USER_ADDRESS_BITS) - 1))
 
 #endif

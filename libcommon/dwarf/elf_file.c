@@ -403,6 +403,9 @@ void elf_file_as_loaded(const struct elf_file *file, uint64_t *whole, uint64_t *
 	*whole = *cut = 0;
 	if (!file->nr_segments || !first->executable || last->vaddr < first->vaddr)
 		return;
+	for (const struct elf_segment *s = first + 1; s <= last; s++)
+		if (s->executable) /* it may be mapped as one with the first */
+			return;
 	start = first->vaddr / page * page;
 	*whole = last->vaddr + last->memory_bytes - start;
 	*cut = first->vaddr + first->size - start;

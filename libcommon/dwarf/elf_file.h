@@ -63,7 +63,7 @@ void elf_file_close(struct elf_file *file);
 /*
  * How the kernel loads it, a program or its interpreter (gABI, Program Loading): at first, the first
  * segment's mapping is as long as all segments together, and then it is cut. *whole: that length,
- * *cut: its length then, in bytes; both 0 if that segment has no code
+ * *cut: its length then, in bytes; both 0 if that segment has no code, or another has some
  */
 void elf_file_as_loaded(const struct elf_file *file, uint64_t *whole, uint64_t *cut);
 

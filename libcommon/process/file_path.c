@@ -167,12 +167,13 @@ static bool find_mapped(const char *name, pid_t pid, const struct place *place, 
 	return found;
 }
 
-/* in a chroot, paths of mappings are ours, and longer */
-static bool ends_as(const char *path, size_t length, const char *name)
+/* In another root, paths of mappings may be ours, and longer. */
+static bool is_path_of(const struct place *place, const char *path, size_t length, const char *name)
 {
 	size_t tail = strlen(name);
 
-	return length >= tail && !memcmp(path + length - tail, name, tail);
+	return (place->fd < 0 ? length == tail : length >= tail) &&
+	       !memcmp(path + length - tail, name, tail);
 }
 
 /*
@@ -193,7 +194,7 @@ static bool take_what_was_there(pid_t pid, const struct place *place, char path[
 		const struct proc_mapping *mapping = &maps.mappings[i];
 		size_t length = proc_maps_path_length(mapping->path);
 
-		if (!mapping->inode || !ends_as(mapping->path, length, name))
+		if (!mapping->inode || !is_path_of(place, mapping->path, length, name))
 			continue;
 		is_there = !mapping->path[length];
 		deleted = mapping;

@@ -380,8 +380,8 @@ static bool is_moved_text(const struct proc_maps *maps, const struct proc_mappin
 	size_t at = first_after(maps, mapping->start);
 	const struct proc_mapping *there = &maps->mappings[at];
 
-	return !mapping->inode && at < maps->nr && there->inode && there->start <= mapping->start &&
-	       there->end >= mapping->end;
+	return proc_mapping_is_anonymous(mapping) && at < maps->nr && there->inode &&
+	       there->start <= mapping->start && there->end >= mapping->end;
 }
 
 int proc_maps_add(struct proc_maps *maps, const struct proc_mapping *mapping)

@@ -56,8 +56,14 @@ void heatmap_halve(struct heatmap *map)
 		for (size_t i = 0; i < HEATMAP_ROWS; i++)
 			map->columns[to].rows[i] += column.rows[i];
 	}
-	if (map->nr_columns)
+	if (map->nr_columns) {
+		struct heatmap_column *fewer;
+
 		map->nr_columns = (map->first + map->nr_columns - 1) / 2 - first + 1;
+		fewer = reallocarray(map->columns, map->nr_columns, sizeof(*fewer));
+		if (fewer)
+			map->columns = fewer;
+	}
 	map->first = first;
 	map->nr = (map->nr + 1) / 2;
 	map->interval_seconds *= 2;

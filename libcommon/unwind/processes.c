@@ -405,7 +405,8 @@ static int forked(struct processes *processes, const struct process_event *event
 		return -ENOMEM;
 	child->complete = parent->complete && parent->read_ns < event->time_ns;
 	child->image = (struct process_image){};
-	child->owner = parent->owner;
+	/* root's may become another's */
+	child->owner = parent->owner == OWNER_OTHER ? OWNER_OTHER : OWNER_UNKNOWN;
 	child->refused = parent->refused;
 	child->refused_until_ns = parent->refused_until_ns;
 	if (proc_maps_copy(&child->maps, &parent->maps))

@@ -457,7 +457,8 @@ static uint32_t see(void *names, const struct runtime_process *process, struct f
 		if (hotspot_is_method(frames, nr, i)) {
 			frames[kept++] = see_method(h, names, &frames[i]);
 			i++;
-		} else if (frames[i] & FRAME_ADDRESS && !FRAME_IS_RUNTIME(frames[i]) && tag) {
+		} else if (frames[i] & FRAME_ADDRESS && !FRAME_IS_RUNTIME(frames[i]) && tag &&
+			   tag <= MAX_FRAME_TAG) {
 			frames[kept++] = see_frame(h, names, frames[i]);
 		} else {
 			frames[kept++] = frames[i];

@@ -78,7 +78,9 @@ static size_t find(const void *names, uint64_t frame, struct runtime_function *f
 	functions[0] = (struct runtime_function){
 		.name = code->name,
 		.file = code->file,
-		.line = python_code_line(code, PYTHON_INDEX(frame)),
+		.line = PYTHON_INDEX(frame) == PYTHON_NO_INDEX
+				? 0
+				: python_code_line(code, PYTHON_INDEX(frame)),
 	};
 	return 1;
 }
