@@ -130,6 +130,7 @@ static void forget_late(struct stack_store *store, uint64_t token)
 	if (!late)
 		return;
 	HASH_DEL(store->late, late);
+	uncharge(store, late->owner, sizeof(*late));
 	free(late);
 }
 

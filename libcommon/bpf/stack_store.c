@@ -345,13 +345,18 @@ static int take_key(struct stack_store *store, const struct key_record *record)
 
 static int add_late(struct stack_store *store, uint64_t token, const struct stack_key *key)
 {
-	struct late_stack *late = calloc(1, sizeof(*late));
+	struct owner *owner = owner_of(store, key->uid);
+	struct late_stack *late;
 
+	if (owner && !room_or_full(store, owner, sizeof(*late)))
+		return 0; /* its value has no stack */
+	late = owner ? calloc(1, sizeof(*late)) : NULL;
 	if (!late)
 		return -ENOMEM;
-	*late = (struct late_stack){ .token = token,
-				     .user_stack = key->user_stack,
-				     .end = key->end };
+	*late = (struct late_stack){
+		.token = token, .user_stack = key->user_stack, .end = key->end, .owner = owner
+	};
+	charge(store, owner, sizeof(*late));
 	HASH_ADD(hh, store->late, token, sizeof(late->token), late);
 	return 0;
 }

@@ -61,6 +61,7 @@ struct stored_key {
 struct late_stack {
 	uint64_t token, user_stack;
 	uint32_t end;
+	struct owner *owner;
 	UT_hash_handle hh;
 };
 
