@@ -9,6 +9,7 @@
 #include "process/kallsyms.h"
 
 #define TRAMPOLINE_BYTES 4096
+#define RENEW_NS         10000000000 /* there may be thousands, and each takes microseconds */
 
 struct named_address {
 	uint64_t address;
@@ -24,6 +25,7 @@ struct kernel_symbols {
 	void *arg;
 	struct named_address *addresses, *replaced;
 	unsigned turn;
+	uint64_t renewed_ns;
 	struct kallsyms *kallsyms; /* NULL: not read yet */
 };
 
@@ -141,8 +143,11 @@ static struct named_address *ask(struct kernel_symbols *s, uint64_t address)
 	return named;
 }
 
-void kernel_symbols_renew(struct kernel_symbols *s)
+void kernel_symbols_renew(struct kernel_symbols *s, uint64_t now_ns)
 {
+	if (now_ns - s->renewed_ns < RENEW_NS)
+		return;
+	s->renewed_ns = now_ns;
 	s->turn++;
 }
 

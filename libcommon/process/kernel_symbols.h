@@ -23,14 +23,15 @@ struct kernel_symbol {
 typedef int kernel_symbol_fn(void *arg, uint64_t address, const char **text, bool *schedules);
 
 /*
- * The kernel is asked for each address once; and again, after kernel_symbols_renew(), for what is
- * not its own code: modules and BPF programs may go, and others take their place. Addresses that it does not name, such as those in
+ * The kernel is asked for each address once; and again, after kernel_symbols_renew(), though not
+ * within ten seconds, for what is not its own code: modules and BPF programs may go, and others take
+ * their place. Addresses that it does not name, such as those in
  * trampolines, are looked up in /proc/kallsyms, which is read once. NULL: no memory
  */
 struct kernel_symbols *kernel_symbols_new(kernel_symbol_fn *ask, void *arg);
 /* Reads /proc/kallsyms now, unless that was done already: for symbols that will be gone soon */
 void kernel_symbols_read(struct kernel_symbols *symbols);
-void kernel_symbols_renew(struct kernel_symbols *symbols);
+void kernel_symbols_renew(struct kernel_symbols *symbols, uint64_t now_ns);
 void kernel_symbols_free(struct kernel_symbols *symbols);
 
 /* NULL: it has none, or there is no memory; valid until kernel_symbols_free() */

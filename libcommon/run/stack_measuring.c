@@ -42,7 +42,7 @@ static int look(struct stack_session *s, uint64_t *until_ns, uint64_t *value)
 /* Forgets what no later report needs. */
 static void forget(struct stack_session *s)
 {
-	kernel_symbols_renew(s->kernel);
+	kernel_symbols_renew(s->kernel, clock_ns());
 	if (s->source)
 		return;
 	stack_store_forget(s->store, !s->wanted->later);

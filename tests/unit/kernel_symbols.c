@@ -58,7 +58,7 @@ int main(void)
 	check(is(symbols, 8, "0x8", NULL, 0, NULL),
 	      "an address in no symbol: /proc/kallsyms, too, has none below the first");
 	before = kernel_symbols_find(symbols, 4);
-	kernel_symbols_renew(symbols);
+	kernel_symbols_renew(symbols, 20000000000);
 	nr_asked = 0;
 	check(is(symbols, 1, "", "vfs_read", 0x1f, NULL) && !nr_asked, "the kernel's own stay");
 	check(is(symbols, 4, "bpf_prog_6deef7357e7b4530_busy+0x2/0x99",
