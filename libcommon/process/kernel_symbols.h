@@ -24,9 +24,9 @@ typedef int kernel_symbol_fn(void *arg, uint64_t address, const char **text, boo
 
 /*
  * The kernel is asked for each address once; and again, after kernel_symbols_renew(), though not
- * within ten seconds, for what is not its own code: modules and BPF programs may go, and others take
- * their place. Addresses that it does not name, such as those in
- * trampolines, are looked up in /proc/kallsyms, which is read once. NULL: no memory
+ * within ten seconds, for what is not its own code: modules and BPF programs may go, and others
+ * take their place. Addresses that it does not name, such as those in trampolines, are looked up in
+ * /proc/kallsyms, which is read once. NULL: no memory
  */
 struct kernel_symbols *kernel_symbols_new(kernel_symbol_fn *ask, void *arg);
 /* Reads /proc/kallsyms now, unless that was done already: for symbols that will be gone soon */
