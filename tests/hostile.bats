@@ -300,6 +300,7 @@ mount_served() {	# [FILE]
 	kill -INT "$tool" "$tool"
 	wait "$tool"
 	[ -s "$WORK/out" ]
+	rm "$WORK/out"	# a function may be called so
 	cpuprof -f -- sh -c 'trap "" TERM INT HUP; echo ready; sleep 30' >"$WORK/out" 2>"$WORK/err" 3>&- &
 	tool=$!
 	pids+=("$tool")

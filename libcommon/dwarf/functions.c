@@ -15,7 +15,8 @@
 struct search {
 	struct functions *found;
 	const struct elf_file *code;
-	char *pattern; /* for fnmatch() */
+	const char *pattern; /* for fnmatch() */
+	char *literal_brackets;
 	bool demangled, is_go;
 	char literal[256]; /* with demangled: what a mangled name has in it, too */
 };
@@ -98,6 +99,13 @@ static bool is_part(const char *suffixes)
 	return strstr(suffixes, ".cold") || strstr(suffixes, ".part");
 }
 
+/* Brackets are parts of C++ names; in a pattern they may be fnmatch()'s, too: f[0-9]* */
+static bool matches(const struct search *s, const char *name)
+{
+	return !fnmatch(s->literal_brackets, name, 0) ||
+	       (s->pattern[strcspn(s->pattern, "*?")] && !fnmatch(s->pattern, name, 0));
+}
+
 /* the name that matches, to be freed, or NULL */
 static char *matching_name(const struct search *s, const char *raw)
 {
@@ -107,7 +115,7 @@ static char *matching_name(const struct search *s, const char *raw)
 	if (is_part(raw + length) || (s->demangled && !strstr(raw, s->literal)))
 		return NULL;
 	name = s->demangled ? symbol_name_for_people(raw, false, s->is_go) : strndup(raw, length);
-	if (name && fnmatch(s->pattern, name, 0)) {
+	if (name && !matches(s, name)) {
 		free(name);
 		return NULL;
 	}
@@ -254,8 +262,8 @@ static void keep_one_of_each(struct functions *f)
 	f->nr = kept;
 }
 
-/* Only * and ? stand for others: brackets are parts of names. NULL: no memory */
-static char *pattern_of(const char *name)
+/* the pattern in which only * and ? stand for others; NULL: no memory */
+static char *with_literal_brackets(const char *name)
 {
 	char *pattern = malloc(2 * strlen(name) + 1), *to = pattern;
 
@@ -276,17 +284,18 @@ int functions_find(struct functions *functions, struct elf_file *file,
 	struct search s = {
 		.found = &found,
 		.code = file,
-		.pattern = pattern_of(pattern),
+		.pattern = pattern,
+		.literal_brackets = with_literal_brackets(pattern),
 		.demangled = strstr(pattern, "::"),
 		.is_go = gopclntab_is_go(file),
 	};
 	int error = -ENOMEM;
 
-	if (s.pattern) {
+	if (s.literal_brackets) {
 		find_literal(&s);
 		error = search_all(&s, file, options);
 	}
-	free(s.pattern);
+	free(s.literal_brackets);
 	if (error) {
 		functions_free(&found);
 		return error;
