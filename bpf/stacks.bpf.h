@@ -37,6 +37,7 @@ struct {
 } sent SEC(".maps");
 
 __u64 keys_sent;
+
 /* about: never 0 */
 static __always_inline __u64 this_second(void)
 {

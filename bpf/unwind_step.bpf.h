@@ -131,9 +131,8 @@ static __always_inline int window_read(const struct window *window, __u64 addr, 
 static __always_inline int has_record_only(const struct eh_rule *rule,
 					   const struct frame_state *frame)
 {
-	return RA_IN_REGISTER && rule->kind == RULE_REG && rule->cfa_reg == REG_SP &&
-	       frame->known == KNOWN_BY_FP && AGAIN(rule->saved[SAVED_FP]) < 0 &&
-	       AGAIN(rule->saved[SAVED_FP]) > SAVED_ODD &&
+	return rule->kind == RULE_REG && rule->cfa_reg == REG_SP && frame->known == KNOWN_BY_FP &&
+	       AGAIN(rule->saved[SAVED_FP]) < 0 && AGAIN(rule->saved[SAVED_FP]) > SAVED_ODD &&
 	       AGAIN(rule->saved[SAVED_RA]) == AGAIN(rule->saved[SAVED_FP]) + 1 &&
 	       !AGAIN(rule->from_base);
 }
@@ -143,8 +142,9 @@ static __always_inline int step_cfa(const struct eh_rule *rule, struct frame_sta
 {
 	__u64 base, word;
 
-	frame->by_record = has_record_only(rule, frame);
-	if (frame->by_record) {
+	if (RA_IN_REGISTER)
+		frame->by_record = has_record_only(rule, frame);
+	if (RA_IN_REGISTER && frame->by_record) {
 		frame->cfa = frame->reg[REG_FP] - AGAIN(rule->saved[SAVED_FP]) * 8LL;
 		return STEP_OK;
 	}

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "base/order.h"
 
 struct room_user {
 	struct user_room *room;
@@ -36,9 +35,9 @@ struct room_user *user_room_of(struct user_room *room, uint32_t uid)
 
 bool user_room_has(const struct room_user *user, size_t bytes)
 {
-	size_t left = left_by_others(user->bytes, user->room->taken, user->room->max);
+	const struct user_room *room = user->room;
 
-	return user->bytes + bytes <= (user->uid ? left / 2 : left);
+	return user->bytes + bytes <= user_share(user->uid, user->bytes, room->taken, room->max);
 }
 
 bool user_room_take(struct room_user *user, size_t bytes)
@@ -54,4 +53,16 @@ void user_room_give(struct room_user *user, size_t bytes)
 {
 	user->bytes -= bytes;
 	user->room->taken -= bytes;
+}
+
+void *user_room_new(struct room_user *user, size_t bytes)
+{
+	void *made;
+
+	if (!user_room_take(user, bytes))
+		return NULL;
+	made = calloc(1, bytes);
+	if (!made)
+		user_room_give(user, bytes);
+	return made;
 }

@@ -10,6 +10,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/order.h"
+
+/* Of max, of which all have `all` and this user has `own`: how much it may have of it. */
+static inline uint64_t user_share(uint32_t uid, uint64_t own, uint64_t all, uint64_t max)
+{
+	uint64_t left = left_by_others(own, all, max);
+
+	return uid ? left / 2 : left;
+}
+
 struct room_user;
 
 struct user_room {
@@ -28,5 +38,7 @@ struct room_user *user_room_of(struct user_room *room, uint32_t uid);
 bool user_room_has(const struct room_user *user, size_t bytes);
 bool user_room_take(struct room_user *user, size_t bytes);
 void user_room_give(struct room_user *user, size_t bytes);
+/* Takes, and allocates, so many bytes, all 0; to be freed and given back. NULL: no room or memory */
+void *user_room_new(struct room_user *user, size_t bytes);
 
 #endif

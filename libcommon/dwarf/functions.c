@@ -15,8 +15,10 @@
 struct search {
 	struct functions *found;
 	const struct elf_file *code;
-	const char *pattern; /* for fnmatch() */
+	const char *pattern;
+	/* for fnmatch(): brackets are parts of C++ names; in a pattern its own, too: f[0-9]* */
 	char *literal_brackets;
+	const char *own_brackets; /* NULL: there are none */
 	bool demangled, is_go;
 	char literal[256]; /* with demangled: what a mangled name has in it, too */
 };
@@ -99,11 +101,10 @@ static bool is_part(const char *suffixes)
 	return strstr(suffixes, ".cold") || strstr(suffixes, ".part");
 }
 
-/* Brackets are parts of C++ names; in a pattern they may be fnmatch()'s, too: f[0-9]* */
 static bool matches(const struct search *s, const char *name)
 {
 	return !fnmatch(s->literal_brackets, name, 0) ||
-	       (s->pattern[strcspn(s->pattern, "*?")] && !fnmatch(s->pattern, name, 0));
+	       (s->own_brackets && !fnmatch(s->own_brackets, name, 0));
 }
 
 /* the name that matches, to be freed, or NULL */
@@ -286,6 +287,7 @@ int functions_find(struct functions *functions, struct elf_file *file,
 		.code = file,
 		.pattern = pattern,
 		.literal_brackets = with_literal_brackets(pattern),
+		.own_brackets = strpbrk(pattern, "*?") && strpbrk(pattern, "[]\\") ? pattern : NULL,
 		.demangled = strstr(pattern, "::"),
 		.is_go = gopclntab_is_go(file),
 	};

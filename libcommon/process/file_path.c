@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,10 +137,9 @@ static bool take_mapped(char path[PATH_MAX], const struct place *place,
 /* Its path leads to another file now, or to none; the kernel's own link still leads to it. */
 static bool take_deleted(char path[PATH_MAX], pid_t pid, const struct proc_mapping *mapping)
 {
-	char link[64];
+	char link[MAPPED_FILE_LINK_BYTES];
 
-	snprintf(link, sizeof(link), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, mapping->start,
-		 mapping->end);
+	mapped_file_link(pid, mapping->start, mapping->end, link);
 	return take(path, &here, link, 0);
 }
 
@@ -264,17 +262,28 @@ static bool find_program(const struct place *place, const char *name, char path[
 	return false;
 }
 
-static bool find_file(const char *name, pid_t pid, const struct place *place, char path[PATH_MAX])
+/* of a library or a program: what would be a pattern for glob() is none, nor is a path */
+static bool is_file_name(const char *name)
+{
+	return *name && !strpbrk(name, "/*?[\\") && strcmp(name, ".") && strcmp(name, "..");
+}
+
+/* by the name alone */
+static bool find_named(const char *name, const struct place *place, char path[PATH_MAX])
 {
 	if (strchr(name, '/'))
 		return take(path, *name == '/' && strncmp(name, "/proc/", 6) ? place : &here, name,
 			    0);
-	/* what would be a pattern for glob() is the name of no library */
-	if (!*name || strpbrk(name, "*?[\\") || !strcmp(name, ".") || !strcmp(name, ".."))
+	if (!is_file_name(name))
 		return false;
-	return (pid && find_mapped(name, pid, place, path)) ||
-	       find_library(place, "", name, path) || find_program(place, name, path) ||
+	return find_library(place, "", name, path) || find_program(place, name, path) ||
 	       find_library(place, "lib", name, path);
+}
+
+static bool find_file(const char *name, pid_t pid, const struct place *place, char path[PATH_MAX])
+{
+	return (pid && is_file_name(name) && find_mapped(name, pid, place, path)) ||
+	       (find_named(name, place, path) && (!pid || take_what_was_there(pid, place, path)));
 }
 
 int file_path_find(const char *name, pid_t pid, char path[PATH_MAX])
@@ -282,8 +291,6 @@ int file_path_find(const char *name, pid_t pid, char path[PATH_MAX])
 	struct place place;
 	bool found = find_root(pid, &place) && find_file(name, pid, &place, path);
 
-	if (found && pid)
-		found = take_what_was_there(pid, &place, path);
 	if (place.fd >= 0)
 		close(place.fd);
 	return found ? 0 : -ENOENT;

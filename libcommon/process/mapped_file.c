@@ -21,6 +21,12 @@ enum place {
 	NR_PLACES
 };
 
+void mapped_file_link(pid_t tid, uint64_t start, uint64_t end, char link[MAPPED_FILE_LINK_BYTES])
+{
+	snprintf(link, MAPPED_FILE_LINK_BYTES, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, tid,
+		 start, end);
+}
+
 struct mapped_file mapped_file_of(pid_t tid, const struct proc_mapping *mapping)
 {
 	return (struct mapped_file){
@@ -53,12 +59,11 @@ static int find_of_process(const struct mapped_file *file, struct file_key *key)
 /* an fd of O_PATH or -errno */
 static int find(const struct mapped_file *file, enum place place, struct file_key *key)
 {
-	char link[64];
+	char link[MAPPED_FILE_LINK_BYTES];
 
 	switch (place) {
 	case MAPPED:
-		snprintf(link, sizeof(link), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, file->tid,
-			 file->start, file->end);
+		mapped_file_link(file->tid, file->start, file->end, link);
 		return regular_file_find(-1, link, true, key);
 	case OF_PROCESS:
 		return file->path[0] == '/' ? find_of_process(file, key) : -ENOENT;

@@ -22,6 +22,10 @@ struct mapped_file {
 	bool ours;
 };
 
+/* the kernel's own link to what is mapped there, wherever its path leads by now */
+#define MAPPED_FILE_LINK_BYTES 64
+void mapped_file_link(pid_t tid, uint64_t start, uint64_t end, char link[MAPPED_FILE_LINK_BYTES]);
+
 struct mapped_file mapped_file_of(pid_t tid, const struct proc_mapping *mapping);
 
 /*

@@ -383,17 +383,14 @@ static bool end_interval(struct run *run)
 {
 	bool last = ++run->intervals == run->options->nr_intervals;
 	double late;
+	uint64_t passed;
 
 	run->interval_ended_ns = clock_ns();
-	run->next_interval += run->interval_ns / 1e9;
-	run->intervals_passed++;
 	late = run->interval_ended_ns / 1e9 - run->next_interval;
-	if (late >= 0) { /* those that are over, too, are parts of this one */
-		uint64_t more = (uint64_t)(late * 1e9 / run->interval_ns) + 1;
-
-		run->next_interval += more * (run->interval_ns / 1e9);
-		run->intervals_passed += more;
-	}
+	/* those that are over, too, are parts of this one */
+	passed = 1 + (uint64_t)(late * 1e9 / run->interval_ns);
+	run->next_interval += passed * (run->interval_ns / 1e9);
+	run->intervals_passed += passed;
 	for (size_t i = 0; i < run->nr_parts; i++)
 		if (run->parts[i].interval)
 			cli_check(run->parts[i].interval(run->parts[i].arg, last),

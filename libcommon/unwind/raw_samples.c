@@ -385,7 +385,6 @@ static void unwind_read(struct raw_samples *s, const struct raw_record *raw, uin
 /* ---- those that wait ---- */
 
 #define MAX_WAITING_BYTES (64 << 20)
-
 /*
  * where files come faster than their tables can be made, samples of files that are gone by then are
  * not kept for long

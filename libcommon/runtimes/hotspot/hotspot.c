@@ -149,7 +149,6 @@ static void remove_piece(struct hotspot *h, const struct piece *piece)
 static struct piece *new_piece(const struct hotspot *h, const struct hotspot_code *code)
 {
 	struct piece *piece = calloc(1, sizeof(*piece));
-	size_t bytes = code->nr_rows * sizeof(code->rows[0]);
 
 	if (!piece)
 		return NULL;
@@ -157,7 +156,7 @@ static struct piece *new_piece(const struct hotspot *h, const struct hotspot_cod
 	piece->number = h->nr_all;
 	piece->nr_rows = code->nr_rows;
 	piece->name_bytes = code->name_bytes;
-	piece->rows = malloc(bytes);
+	piece->rows = malloc(rows_bytes(piece));
 	piece->name = malloc(code->name_bytes);
 	if (!piece->rows || !piece->name || !user_room_take(h->user, piece_bytes(piece))) {
 		free(piece->rows);
@@ -165,7 +164,7 @@ static struct piece *new_piece(const struct hotspot *h, const struct hotspot_cod
 		free(piece);
 		return NULL;
 	}
-	memcpy(piece->rows, code->rows, bytes);
+	memcpy(piece->rows, code->rows, rows_bytes(piece));
 	memcpy(piece->name, hotspot_code_name(code), code->name_bytes);
 	return piece;
 }

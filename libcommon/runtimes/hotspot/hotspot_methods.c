@@ -152,19 +152,6 @@ uint32_t hotspot_methods_find(const struct hotspot_methods *m, const uint64_t *w
 	return known ? known->number : 0;
 }
 
-/* NULL: there is no room */
-static void *new_of_user(const struct hotspot_methods *m, size_t bytes)
-{
-	void *made;
-
-	if (!user_room_take(m->user, bytes))
-		return NULL;
-	made = calloc(1, bytes);
-	if (!made)
-		user_room_give(m->user, bytes);
-	return made;
-}
-
 static void add(struct hotspot_methods *m, struct hotspot_names *names,
 		const struct hotspot_named *named)
 {
@@ -172,7 +159,7 @@ static void add(struct hotspot_methods *m, struct hotspot_names *names,
 
 	if (find(m, &named->key))
 		return;
-	known = new_of_user(m, sizeof(*known));
+	known = user_room_new(m->user, sizeof(*known));
 	if (!known)
 		return;
 	known->key = named->key;
@@ -193,7 +180,7 @@ static void add_seen(struct hotspot_methods *m, const struct hotspot_named *name
 	struct seen_method *seen = find_seen(m, named->key.address);
 
 	if (!seen) {
-		seen = new_of_user(m, sizeof(*seen));
+		seen = user_room_new(m->user, sizeof(*seen));
 		if (!seen)
 			return;
 		seen->address = named->key.address;

@@ -60,15 +60,12 @@ uint32_t hotspot_names_add(struct hotspot_names *names, const struct hotspot_nam
 			   struct room_user *user)
 {
 	size_t bytes = bytes_of(name);
-	struct numbered *added;
+	struct numbered *added = names->last_number < UINT32_MAX
+					 ? user_room_new(user, sizeof(*added) + bytes)
+					 : NULL;
 
-	if (names->last_number == UINT32_MAX || !user_room_take(user, sizeof(*added) + bytes))
+	if (!added)
 		return 0;
-	added = malloc(offsetof(struct numbered, name) + bytes);
-	if (!added) {
-		user_room_give(user, sizeof(*added) + bytes);
-		return 0;
-	}
 	added->number = ++names->last_number;
 	added->used = true;
 	added->user = user;

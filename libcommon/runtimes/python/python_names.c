@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/order.h"
+#include "base/user_room.h"
 #include "runtimes/python/python_work.h"
 #include "runtimes/python_abi.h"
 
@@ -124,9 +125,7 @@ void python_names_free(struct python_names *names)
 /* Is there room for more of what these processes have `own` of, and all have `all` of? */
 static bool has_room(const struct user_functions *user, size_t own, size_t all, size_t max)
 {
-	size_t left = left_by_others(own, all, max);
-
-	return own < (user->user ? left / 2 : left);
+	return own < user_share(user->user, own, all, max);
 }
 
 /* NULL: no memory */
