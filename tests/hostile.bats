@@ -546,6 +546,36 @@ rights_of() {	# PID
 	wait "$tool"
 }
 
+@test "the file of an event is read by a child without rights" {
+	need_root
+	need gcc python3 pgrep
+	# the demangler is asked for each name
+	python3 -c 'for i in range(30000): print(".globl _ZN1a6f%05dEv\n.type _ZN1a6f%05dEv, @function\n_ZN1a6f%05dEv: ret" % (i, i, i))
+print(".section .note.GNU-stack")' >"$WORK/many.s"
+	gcc -shared -nostdlib -o "$WORK/many.so" "$WORK/many.s" 2>/dev/null
+	"$ROOT/build/stackcount" -l "u:$WORK/many.so:a::*" >"$WORK/out" 2>"$WORK/err" 3>&- &
+	local tool=$! child seccomp uid caps fd
+	pids+=("$tool")
+	wait_until pgrep -P "$tool"
+	child=$(pgrep -P "$tool")
+	kill -STOP "$tool"
+	is_limited() { [[ $(rights_of "$child") = 2\ * ]]; }
+	wait_until is_limited
+	read -r seccomp uid caps <<<"$(rights_of "$child")"
+	echo "seccomp $seccomp, user $uid, capabilities $caps: $(readlink "/proc/$child/fd/"*)"
+	[ "$seccomp" = 2 ]
+	[ "$uid" -gt 65535 ]
+	[ "$caps" = 0000000000000000 ]
+	# the tool's socket, the file, and the demangler's socket
+	for fd in "/proc/$child/fd/"*; do
+		[[ $(readlink "$fd") = socket:* || $(readlink "$fd") = "$WORK/many.so" ]]
+	done
+	kill -CONT "$tool"
+	wait "$tool"
+	[ "$(wc -l <"$WORK/out")" -eq 30000 ]
+	[ "$(sort -u "$WORK/out" | grep -c "^u:$WORK/many.so:a::f[0-9]*$")" -eq 30000 ]
+}
+
 # how many workers a tool has once it has named code of these processes
 workers_for() {	# PID...
 	local tool

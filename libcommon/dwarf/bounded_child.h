@@ -26,6 +26,7 @@ struct bounded_work {
 	 */
 	void (*prepare)(void *arg);
 	unsigned prepare_ms;
+	bool demangles; /* prepare() may call demangle(), which starts a child of its own */
 	const int *files;
 	size_t nr_files;
 	size_t answers_bytes;

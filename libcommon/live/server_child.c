@@ -574,7 +574,7 @@ static void serve(struct server *s)
 	}
 }
 
-static void limit_system_calls(void)
+void server_child_limit(size_t max_bytes, pid_t parent)
 {
 	static const int allowed[] = { SCMP_SYS(poll),
 				       __NR_ppoll,
@@ -606,6 +606,9 @@ static void limit_system_calls(void)
 				       __NR_exit_group,
 				       -1 };
 
+	child_limit_memory(max_bytes + MAX_DOCUMENT_BYTES + MORE_BYTES);
+	child_limit_rights(CHILD_ALONE);
+	child_end_with(parent);
 	child_limit_system_calls(allowed, NULL);
 }
 
@@ -652,10 +655,7 @@ _Noreturn void server_child_run(const struct server_child *child)
 	child_set_signals();
 	if (!keep_sockets(child) || !load() || !start_daemon(&s))
 		_exit(1);
-	child_limit_memory(child->max_bytes + MAX_DOCUMENT_BYTES + MORE_BYTES);
-	child_limit_rights(CHILD_ALONE);
-	child_end_with(parent);
-	limit_system_calls();
+	server_child_limit(child->max_bytes, parent);
 	if (send(STDIN_FILENO, "", 1, MSG_NOSIGNAL) != 1)
 		_exit(1);
 	serve(&s);

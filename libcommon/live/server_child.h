@@ -14,6 +14,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum document_kind {
 	DOCUMENT_START,  /* what is measured: each viewer gets it first */
@@ -45,5 +46,8 @@ struct server_child {
  * (0)? It ends with the tool.
  */
 _Noreturn void server_child_run(const struct server_child *child);
+
+/* What the child does to itself before it reads anything. */
+void server_child_limit(size_t max_bytes, pid_t parent);
 
 #endif

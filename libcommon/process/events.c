@@ -12,14 +12,19 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "dwarf/bounded_child.h"
 #include "dwarf/functions.h"
 #include "dwarf/regular_file.h"
 #include "dwarf/usdt.h"
+#include "process/events_message.h"
 #include "process/file_path.h"
 #include "process/tracefs.h"
 #include "table/machine.h"
 
 #define MAX_ARGUMENTS 200 /* characters of a note, which others have written */
+/* for reading a file, in the child that does */
+#define READ_CPU_MS 60000
+#define READ_BYTES  ((size_t)1 << 30)
 
 struct finding {
 	struct events *events;
@@ -40,14 +45,6 @@ __attribute__((format(printf, 3, 4))) static int fail(struct finding *f, int err
 	vsnprintf(f->problem->text, sizeof(f->problem->text), format, args);
 	va_end(args);
 	return error;
-}
-
-static void free_event(struct event *event)
-{
-	free(event->name);
-	free(event->path);
-	free(event->arguments);
-	function_exits_free(&event->exits);
 }
 
 /* Appends an event; its name, of which there is a copy made, follows the prefix. */
@@ -72,7 +69,7 @@ __attribute__((format(printf, 3, 4))) static int add(struct finding *f, struct e
 	event.arguments = strndup(event.arguments ? event.arguments : "", MAX_ARGUMENTS);
 	if (!event.name || !event.path || !event.arguments ||
 	    array_reserve(&all->events, &all->room, all->nr + 1)) {
-		free_event(&event);
+		event_free(&event);
 		return -ENOMEM;
 	}
 	all->events[all->nr++] = event;
@@ -146,7 +143,7 @@ static void leave_out_ambiguous(struct events *events, size_t first)
 		}
 		events->nr_ambiguous += same;
 		for (size_t k = i; k < i + same; k++)
-			free_event(&events->events[k]);
+			event_free(&events->events[k]);
 	}
 	events->nr = kept;
 }
@@ -354,6 +351,105 @@ bool events_file_changed(const struct events *events)
 		stat.st_ctim.tv_nsec != events->changed.tv_nsec);
 }
 
+/*
+ * A file may be another user's, whose process has it mapped: a child without rights reads it. It
+ * tells what it has found in pieces.
+ */
+struct reading {
+	struct finding *f;
+	int (*find)(struct finding *f);
+	char *message;
+	size_t bytes;
+};
+
+/* in the child, whose descriptor 1 is the file */
+static void read_file(void *arg)
+{
+	struct reading *r = arg;
+	int error = elf_file_open(&r->f->file, 1);
+
+	if (error)
+		fail_at_file(r->f, error);
+	else
+		error = r->find(r->f);
+	if (!events_message_write(r->f->events, error, r->f->problem, &r->message, &r->bytes))
+		r->bytes = 0;
+}
+
+/* the bytes from there on */
+static size_t tell_found(void *arg, const char *request, size_t size, char *reply, size_t max)
+{
+	const struct reading *r = arg;
+	uint64_t at = r->bytes;
+
+	if (size == sizeof(at))
+		memcpy(&at, request, sizeof(at));
+	if (at >= r->bytes)
+		return 0;
+	if (max > r->bytes - at)
+		max = r->bytes - at;
+	memcpy(reply, r->message + at, max);
+	return max;
+}
+
+/* All of its message, in memory that is to be freed. 0, -ETIME: it does not answer; or -ENOMEM */
+static int hear(const struct bounded_child *child, char **message, size_t *nr)
+{
+	size_t all = BOUNDED_MAX_REPLY, got;
+
+	for (*nr = 0; *nr < all; *nr += got) {
+		char *more = realloc(*message, all + BOUNDED_MAX_REPLY);
+		uint64_t at = *nr;
+
+		if (!more)
+			return -ENOMEM;
+		*message = more;
+		got = bounded_child_ask(child, &at, sizeof(at), more + at, BOUNDED_MAX_REPLY);
+		if (!at)
+			all = events_message_bytes(more, got);
+		if (!got || !all)
+			return -ETIME;
+	}
+	return 0;
+}
+
+/* descriptor 0: the socket; 1: the file */
+static int find_in_child(struct finding *f, int (*find)(struct finding *f))
+{
+	struct reading reading = { .f = f, .find = find };
+	const struct bounded_work work = {
+		.max_bytes = READ_BYTES,
+		.reply_ms = 2 * READ_CPU_MS,
+		.prepare = read_file,
+		.prepare_ms = READ_CPU_MS,
+		.demangles = true,
+		.files = &f->events->fd,
+		.nr_files = 1,
+		.answers_bytes = BOUNDED_MAX_REPLY,
+		.answer = tell_found,
+		.answer_ms = READ_CPU_MS,
+		.arg = &reading,
+	};
+	struct bounded_child child = {};
+	char *message = NULL;
+	size_t nr;
+	int error;
+
+	if (!bounded_child_start(&child, &work))
+		return fail(f, -EAGAIN, "cannot start a process that reads '%s': %s", f->path,
+			    strerror(errno));
+	error = hear(&child, &message, &nr);
+	bounded_child_stop(&child);
+	if (!error)
+		error = events_message_read(f->events, f->name->kind, f->path, f->problem, message,
+					    nr);
+	free(message);
+	if (error && error != -ENOMEM && !f->problem->text[0])
+		return fail(f, error, "'%s': reading it takes too long, or too much memory",
+			    f->path);
+	return error;
+}
+
 static int find_in_file(struct finding *f, int (*find)(struct finding *f))
 {
 	int error = file_path_find(f->name->file, f->search->pid, f->path), fd;
@@ -365,16 +461,7 @@ static int find_in_file(struct finding *f, int (*find)(struct finding *f))
 			    f->name->file);
 	fd = regular_file_open(-1, f->path, true);
 	error = fd < 0 ? fd : note_file(f->events, fd);
-	if (!error)
-		error = elf_file_open(&f->file, fd);
-	if (!error) {
-		error = find(f);
-		code_bounds_free(f->bounds);
-		elf_file_close(&f->file);
-	} else {
-		fail_at_file(f, error);
-	}
-	return error;
+	return error ? fail_at_file(f, error) : find_in_child(f, find);
 }
 
 /* ---- perf's ---- */
@@ -547,14 +634,4 @@ int events_find(struct events *events, const struct event_name *name,
 	if (error == -ENOENT && !search->list && problem->text[0])
 		suggest_names(&f);
 	return error;
-}
-
-void events_free(struct events *events)
-{
-	for (size_t i = 0; i < events->nr; i++)
-		free_event(&events->events[i]);
-	if (events->fd)
-		close(events->fd);
-	free(events->events);
-	*events = (struct events){};
 }

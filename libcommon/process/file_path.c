@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "process/file_path.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -10,7 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "dwarf/elf_file.h"
 #include "dwarf/regular_file.h"
 #include "process/mapped_file.h"
 #include "process/proc_maps.h"
@@ -31,11 +31,10 @@ struct place {
 static bool is_elf(int found)
 {
 	int fd = regular_file_open_found(found);
-	struct elf_file file;
-	bool is = fd >= 0 && !elf_file_open(&file, fd);
+	char magic[SELFMAG];
+	bool is = fd >= 0 && pread(fd, magic, SELFMAG, 0) == SELFMAG &&
+		  !memcmp(magic, ELFMAG, SELFMAG);
 
-	if (is)
-		elf_file_close(&file);
 	if (fd >= 0)
 		close(fd);
 	return is;

@@ -22,9 +22,12 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child_limits.h"
 #include "dwarf/bounded_child.h"
+#include "live/server_child.h"
 #include "process/workers.h"
 #include "check.h"
 
@@ -135,6 +138,8 @@ enum {
 	 * keeps the tool's user, without capabilities, and uses the network and memory as it likes
 	 */
 	OWNS = 4,
+	PASSES = 8,  /* passes open files on */
+	SERVES = 16, /* writes to its sockets, and passes to them what it has */
 };
 
 #define NONE UINT_MAX /* of the attempts: they are only counted */
@@ -142,7 +147,8 @@ enum {
 /* One of the attempts; false: it failed, as it should. nr: how many there are */
 static bool attempt(unsigned which, unsigned may, unsigned *nr)
 {
-	const bool opens = may & (OPENS | READS | OWNS), reads = may & READS, owns = may & OWNS;
+	const bool opens = may & (OPENS | READS | OWNS), reads = may & READS, owns = may & OWNS,
+		   passes = may & (PASSES | OWNS | SERVES), serves = may & SERVES;
 	unsigned n = 0;
 
 #define TRY(what)                           \
@@ -162,7 +168,7 @@ static bool attempt(unsigned which, unsigned may, unsigned *nr)
 			     MAP_FAILED);
 	TRY(!owns && makes_executable());
 	TRY(malloc((size_t)8 << 30));
-	TRY(!owns && (write(0, "x", 1) > 0 || write(1, "x", 1) > 0));
+	TRY(!owns && !serves && (write(0, "x", 1) > 0 || write(1, "x", 1) > 0));
 	TRY(CALL(__NR_pwrite64, 0, "x", 1, 0));
 	TRY(unlink(file) == 0);
 	TRY(rename(file, "/tmp/escaped") == 0);
@@ -219,7 +225,7 @@ static bool attempt(unsigned which, unsigned may, unsigned *nr)
 	TRY(CALL(__NR_swapoff, "/tmp"));
 	TRY(CALL(__NR_ioctl, 0, 0x5412, "x")); /* TIOCSTI */
 	TRY(!owns && CALL(__NR_splice, 0, NULL, 1, NULL, 1, 0));
-	TRY(!owns && passes_descriptor());
+	TRY(!passes && passes_descriptor());
 	TRY(!reads && !owns && open(file, O_RDONLY) >= 0);
 	TRY(!opens && open("/etc/passwd", O_RDONLY) >= 0);
 	TRY(!opens && open("/proc/self/maps", O_RDONLY) >= 0);
@@ -314,9 +320,10 @@ static void test_worker(struct worker_limits limits, const char *name)
 	check(!workers_new(&w, 1, 1 << 20, &limits, work));
 	for (unsigned i = 0; i < nr; i++) {
 		struct attempted a = { .which = i,
-				       .may = limits.writes ? OWNS
-					      : limits.open ? 0
-							    : READS };
+				       .may = limits.writes  ? OWNS
+					      : limits.opens ? READS | PASSES
+					      : limits.open  ? 0
+							     : READS };
 		struct worker_answer got = workers_call(w, 0, &a, sizeof(a), 0);
 
 		if (!got.error)
@@ -344,7 +351,7 @@ static size_t answer_prepared(void *arg, const char *request, size_t bytes, char
 	return sizeof(struct attempted);
 }
 
-static void test_bounded_child(bool preparing)
+static void test_bounded_child(bool preparing, bool demangles)
 {
 	struct attempted a;
 	const struct bounded_work bounded = {
@@ -354,6 +361,7 @@ static void test_bounded_child(bool preparing)
 		.answer_ms = 500,
 		.reply_ms = 5000,
 		.prepare = preparing ? prepare : NULL,
+		.demangles = demangles,
 		.answer = preparing ? answer_prepared : answer,
 		.arg = &a,
 	};
@@ -367,11 +375,42 @@ static void test_bounded_child(bool preparing)
 		a = (struct attempted){ .which = i, .may = preparing ? OPENS : 0 };
 		check(bounded_child_start(&child, &bounded));
 		bounded_child_ask(&child, &a, sizeof(a), &got, sizeof(got));
-		check(!got.escaped, "attempt %u of a bounded child%s", i,
-		      preparing ? " that prepares" : "");
+		check(!got.escaped, "attempt %u of a bounded child%s%s", i,
+		      preparing ? " that prepares" : "", demangles ? " and demangles" : "");
 		bounded_child_stop(&child);
 	}
 	check(nr > 60, "%u attempts", nr);
+}
+
+static void test_server(void)
+{
+	unsigned nr;
+
+	attempt(NONE, 0, &nr);
+	for (unsigned i = 0; i < nr; i++) {
+		bool escaped = false;
+		int ends[2];
+		pid_t child;
+
+		if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends))
+			break;
+		child = fork();
+		if (!child) {
+			if (!child_keep_only(ends[1]))
+				_exit(1);
+			server_child_limit(1 << 20, tool);
+			escaped = attempt(i, SERVES, &nr);
+			send(0, &escaped, 1, 0);
+			_exit(0);
+		}
+		close(ends[1]);
+		check(child > 0);
+		recv(ends[0], &escaped, 1, 0);
+		check(!escaped, "attempt %u of the server", i);
+		close(ends[0]);
+		if (child > 0)
+			waitpid(child, NULL, 0);
+	}
 }
 
 int main(void)
@@ -391,6 +430,7 @@ int main(void)
 			       LANDLOCK_CREATE_RULESET_VERSION) >= 3;
 	test_worker((struct worker_limits){}, "a worker that reads");
 	test_worker((struct worker_limits){ .parent = true }, "a worker with children");
+	test_worker((struct worker_limits){ .opens = true }, "a worker that opens files");
 	test_worker((struct worker_limits){ .open = open_own }, "a worker that parses");
 	test_worker((struct worker_limits){ .open = open_own, .parent = true },
 		    "a worker that parses, with children");
@@ -398,8 +438,10 @@ int main(void)
 		test_worker((struct worker_limits){ .writes = own_directory },
 			    "a worker that writes");
 	test_writer();
-	test_bounded_child(false);
-	test_bounded_child(true);
+	test_bounded_child(false, false);
+	test_bounded_child(true, false);
+	test_bounded_child(true, true);
+	test_server();
 	check(!fstat(other, &after) && after.st_size == 6);
 	check(!fstat(fd, &after) && after.st_size == 6 && after.st_nlink == 1 &&
 	      after.st_mode == before.st_mode && !after.st_uid);
