@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # An ordinary user's files and mappings that would exhaust whoever follows them. Beside each attack, a run lasts as long as
-# without it, and a second; memory stays below its ceiling; who does nothing keeps whole stacks; what went without is named.
+# without it, and a second; memory stays below its ceiling; who does nothing keeps whole stacks and names; what went without is named.
 # bats file_tags=full,alone
 
 load lib.bash
@@ -29,7 +29,8 @@ bystander() {
 	background "$WORK/bystander" burn 300
 }
 
-# cpuprof for SECONDS: $took, $user and $kernel MiB at most, $all samples of the bystander's, of these $whole
+# cpuprof for SECONDS: $took, $user and $kernel MiB at most, $all samples of the bystander's, of these $whole, and $named where
+# each function of its program has a name
 measure() {	# SECONDS [ARG...]
 	local start tool
 	start=$(date +%s%N)
@@ -39,19 +40,21 @@ measure() {	# SECONDS [ARG...]
 	wait $tool
 	took=$(awk "BEGIN { print ($(date +%s%N) - $start) / 1e9 }")
 	read -r user kernel <<<"$(awk '{ if ($2 > u) u = $2; if ($3 > k) k = $3 } END { print u, k }' "$WORK/memory")"
-	read -r all whole <<<"$(jq -r 'select(.type == "stack" and .comm == "bystander") | [.count, (if .ended_by == "complete" then .count else 0 end)] | @tsv' "$WORK/out" |
-		awk '{ all += $1; whole += $2 } END { print all + 0, whole + 0 }')"
+	read -r all whole named <<<"$(jq -r --arg file "$WORK/bystander" 'select(.type == "stack" and .comm == "bystander") | [.count,
+			if .ended_by == "complete" then .count else 0 end,
+			if any(.user[]; .module == $file) and all(.user[] | select(.module == $file); .symbol) then .count else 0 end] | @tsv' "$WORK/out" |
+		awk '{ all += $1; whole += $2; named += $3 } END { print all + 0, whole + 0, named + 0 }')"
 }
 
 # The attack is on: what it may not change.
 stands() {	# SECONDS
 	measure "$1"
-	echo "# $took s, $before s before; $user MiB in user space, $kernel MiB in the kernel; $whole of the bystander's $all samples whole" >&3
+	echo "# $took s, $before s before; $user MiB in user space, $kernel MiB in the kernel; $whole of the bystander's $all samples whole, $named named" >&3
 	sed 's/^/# /' "$WORK/err"
 	expect "$(summary .seconds) < $1 + 1"
 	expect "$took < $before + 0.8 + 1"	# names may take 0.8 s
 	expect "$user < $CEILING && $kernel < $CEILING"
-	expect "$all > 20 && $whole >= 0.95 * $all"
+	expect "$all > 20 && $whole >= 0.95 * $all && $named >= 0.95 * $all"
 }
 
 # how long it takes beside as many processes that are busy as the attacker's, and do no harm

@@ -556,21 +556,24 @@ print(".section .note.GNU-stack")' >"$WORK/many.s"
 	"$ROOT/build/stackcount" -l "u:$WORK/many.so:a::*" >"$WORK/out" 2>"$WORK/err" 3>&- &
 	local tool=$! child seccomp uid caps fd
 	pids+=("$tool")
-	wait_until pgrep -P "$tool"
-	child=$(pgrep -P "$tool")
-	kill -STOP "$tool"
-	is_limited() { [[ $(rights_of "$child") = 2\ * ]]; }
+	is_limited() {
+		child=$(pgrep -P "$tool") && [[ $(rights_of "$child") = 2\ * ]] && kill -STOP "$child"
+	}
 	wait_until is_limited
 	read -r seccomp uid caps <<<"$(rights_of "$child")"
 	echo "seccomp $seccomp, user $uid, capabilities $caps: $(readlink "/proc/$child/fd/"*)"
 	[ "$seccomp" = 2 ]
 	[ "$uid" -gt 65535 ]
 	[ "$caps" = 0000000000000000 ]
-	# the tool's socket, the file, and the demangler's socket
+	# the tool's socket, the file, and the demanglers' sockets
 	for fd in "/proc/$child/fd/"*; do
 		[[ $(readlink "$fd") = socket:* || $(readlink "$fd") = "$WORK/many.so" ]]
 	done
-	kill -CONT "$tool"
+	[ "$(pgrep -c -P "$child")" -ge 1 ]
+	for fd in $(pgrep -P "$child"); do
+		[[ $(rights_of "$fd") = 2\ *\ 0000000000000000 ]]
+	done
+	kill -CONT "$child"
 	wait "$tool"
 	[ "$(wc -l <"$WORK/out")" -eq 30000 ]
 	[ "$(sort -u "$WORK/out" | grep -c "^u:$WORK/many.so:a::f[0-9]*$")" -eq 30000 ]

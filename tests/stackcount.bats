@@ -602,3 +602,19 @@ for i in range(10):
 		awk '$2 > 15000 { exit 1 }' "$WORK/verified"
 	done
 }
+
+@test "functions of a stripped program: by its debug file, also in a directory that is closed to others" {
+	need_root
+	need gcc objcopy strip
+	mkdir -m 700 "$WORK/closed"
+	echo 'static __attribute__((noipa)) int hidden(int n) { return n * 3; } int main(int n, char **v) { return hidden(n) - 3; }' >"$WORK/a.c"
+	gcc -g -O1 -o "$WORK/closed/a" "$WORK/a.c"
+	objcopy --only-keep-debug "$WORK/closed/a" "$WORK/closed/a.debug"
+	strip "$WORK/closed/a"
+	refute stackcount -l "u:$WORK/closed/a:hid*" 2>"$WORK/err"
+	objcopy --add-gnu-debuglink="$WORK/closed/a.debug" "$WORK/closed/a"
+	run stackcount -l "u:$WORK/closed/a:hid*"
+	[ "$output" = "u:$WORK/closed/a:hidden" ]
+	stackcount -j "u:$WORK/closed/a:hidden" -- "$WORK/closed/a" >"$WORK/out"
+	[ "$(summary .samples)" -eq 1 ]
+}

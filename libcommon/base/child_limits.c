@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #define MAX_KEPT_FILES 16
+#define MAX_CHILDREN   16
 
 uint64_t child_memory(pid_t pid)
 {
@@ -119,7 +120,7 @@ void child_limit_rights(enum child_kind kind)
 	static const int kept[] = { CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE };
 	const unsigned whose = kind == CHILD_ALONE ? getpid() : getppid();
 	const unsigned nobody_else = 0x70000000 + kind * 0x1000000 + (whose & 0xffffff);
-	struct rlimit few = { 64, 64 };
+	struct rlimit few = { MAX_CHILDREN, MAX_CHILDREN };
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct has[2], wanted[2] = {};
 
@@ -132,7 +133,6 @@ void child_limit_rights(enum child_kind kind)
 	forbid_privileges();
 	prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
 	syscall(__NR_setgroups, 0, NULL);
-	setrlimit(RLIMIT_NPROC, &few);
 	/*
 	 * Where IDs cannot be changed, as in a user namespace that has not this one, or the tool
 	 * could not end its child then, files are read as nobody's at least.
@@ -142,6 +142,8 @@ void child_limit_rights(enum child_kind kind)
 	    syscall(__NR_setresuid, nobody_else, nobody_else, nobody_else)) {
 		setfsgid(65534);
 		setfsuid(65534);
+	} else { /* who is nobody else, has no other processes */
+		setrlimit(RLIMIT_NPROC, &few);
 	}
 	syscall(__NR_capset, &header, wanted);
 	if (kind != CHILD_READER)
@@ -195,6 +197,12 @@ static int allow(scmp_filter_ctx filter, int call)
 	case __NR_mprotect:
 		return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1,
 					WITHOUT(2, PROT_EXEC | PROT_WRITE));
+	case __NR_prctl: /* not to outlive the parent */
+		return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1,
+					SCMP_A0(SCMP_CMP_NE, PR_SET_PDEATHSIG))
+			       ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 2,
+						   SCMP_A0(SCMP_CMP_EQ, PR_SET_PDEATHSIG),
+						   SCMP_A1(SCMP_CMP_EQ, SIGKILL));
 	default:
 		return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 0);
 	}

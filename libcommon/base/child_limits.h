@@ -69,16 +69,6 @@ void child_end_with(pid_t parent);
 
 /* and a child that will limit its system calls further */
 #define CHILD_LIMITS_ITSELF __NR_prctl, __NR_seccomp
-/*
- * and one that starts children, which limit themselves, and ends them; and what a child calls
- * before it limits itself. SCMP_SYS() is <seccomp.h>'s
- */
-#define CHILD_STARTS_CHILDREN                                                                      \
-	__NR_clone, __NR_wait4, __NR_kill, __NR_socketpair, __NR_setsockopt, __NR_set_robust_list, \
-		__NR_getppid, __NR_recvfrom, SCMP_SYS(dup2), __NR_dup3, __NR_close_range,          \
-		CHILD_LIMITS_ITSELF, __NR_prlimit64, __NR_capget, __NR_capset, __NR_setresuid,     \
-		__NR_setresgid, __NR_setgroups, __NR_setfsuid, __NR_setfsgid, __NR_rt_sigaction,   \
-		__NR_rt_sigprocmask, __NR_setitimer
 
 /*
  * No system calls but these, two lists that end with -1, the second of which may be NULL

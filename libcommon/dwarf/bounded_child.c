@@ -17,27 +17,26 @@
 
 /* ---- in the child ---- */
 
-#define OF_PREPARING                                                                   \
-	CHILD_READS, SCMP_SYS(readlink), __NR_getrandom, __NR_sysinfo, __NR_prlimit64, \
-		CHILD_LIMITS_ITSELF
-
 /*
  * memory, the socket, the timer, what is open and the end: who takes over the child has won
- * nothing. `preparing`: files may be opened, too, and limits lowered
+ * nothing. `prepares`: files may be opened, too, and limits lowered
  */
-static void limit_system_calls(const struct bounded_work *preparing)
+static void limit_system_calls(bool prepares)
 {
 	static const int of_all[] = { __NR_recvfrom,   __NR_sendto,     __NR_setitimer,
 				      __NR_brk,        __NR_munmap,     __NR_mremap,
 				      __NR_madvise,    __NR_futex,      __NR_rt_sigreturn,
 				      __NR_exit_group, __NR_pread64,    __NR_lseek,
 				      __NR_fstat,      __NR_newfstatat, -1 };
-	static const int of_preparing[] = { OF_PREPARING, -1 };
-	static const int of_parents[] = { OF_PREPARING, CHILD_STARTS_CHILDREN, __NR_getpid, -1 };
+	static const int of_preparing[] = { CHILD_READS,
+					    SCMP_SYS(readlink),
+					    __NR_getrandom,
+					    __NR_sysinfo,
+					    __NR_prlimit64,
+					    CHILD_LIMITS_ITSELF,
+					    -1 };
 
-	child_limit_system_calls(of_all, !preparing             ? NULL
-					 : preparing->demangles ? of_parents
-								: of_preparing);
+	child_limit_system_calls(of_all, prepares ? of_preparing : NULL);
 }
 
 static void arm_timer(unsigned ms)
@@ -68,15 +67,17 @@ __attribute__((noreturn)) static void run_child(int fd, const struct bounded_wor
 	if (!child_keep_files(fd, work->files, work->nr_files))
 		_exit(1);
 	block_signals();
+	if (work->begin)
+		work->begin();
 	child_limit_rights(CHILD_ALONE);
 	child_end_with(parent);
 	if (work->prepare) {
-		limit_system_calls(work); /* before it sees a byte of the file */
+		limit_system_calls(true); /* before it sees a byte of the file */
 		arm_timer(work->prepare_ms);
 		work->prepare(work->arg);
 		child_limit_memory(work->answers_bytes);
 	}
-	limit_system_calls(NULL);
+	limit_system_calls(false);
 	while ((size = recv(STDIN_FILENO, request, sizeof(request) - 1, 0)) > 0) {
 		size_t answered;
 
@@ -161,7 +162,8 @@ size_t bounded_child_ask(const struct bounded_child *child, const void *request,
 {
 	ssize_t got;
 
-	if (send(child->fd, request, size, MSG_NOSIGNAL) < 0)
+	/* it has read all that came before, or it does not answer what it is asked */
+	if (send(child->fd, request, size, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		return 0;
 	do
 		got = recv(child->fd, reply, max, 0);

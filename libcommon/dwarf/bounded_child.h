@@ -16,7 +16,9 @@ struct bounded_child {
 };
 
 struct bounded_work {
-	size_t max_bytes;  /* of memory, on top of what the tool has */
+	size_t max_bytes; /* of memory, on top of what the tool has */
+	/* Called in the child before it gives up its rights. May be NULL */
+	void (*begin)(void);
 	unsigned reply_ms; /* a child that has not answered after this long hangs */
 	/*
 	 * Called in the child, which has no rights, for prepare_ms of CPU time. May be NULL. It has
@@ -26,7 +28,6 @@ struct bounded_work {
 	 */
 	void (*prepare)(void *arg);
 	unsigned prepare_ms;
-	bool demangles; /* prepare() may call demangle(), which starts a child of its own */
 	const int *files;
 	size_t nr_files;
 	size_t answers_bytes;

@@ -251,12 +251,15 @@ void debug_files_find(struct debug_files *files, const struct debug_search *sear
 	search_root(&s, -1, search->root < 0 && !search->elsewhere);
 }
 
-int debug_file_open(const struct debug_search *search, struct elf_file *file, const char *path)
+int debug_file_open(struct opened_elf *opened, const struct debug_search *search,
+		    struct elf_file *file, const char *path)
 {
 	struct debug_files files;
 	struct debug_key key;
 
 	debug_key_read(&key, file);
+	if (opened)
+		return debug_files_take(&opened->local, &key);
 	debug_files_find(&files, search, &key, file->fd, path);
 	return debug_files_take(&files, &key);
 }

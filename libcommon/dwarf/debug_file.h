@@ -78,8 +78,12 @@ void debug_files_find(struct debug_files *files, const struct debug_search *sear
 int debug_files_take(struct debug_files *files, const struct debug_key *key);
 void debug_files_close(struct debug_files *files);
 
-/* An fd of the file's separate debug file, by both. -ENOENT: there is none */
-int debug_file_open(const struct debug_search *search, struct elf_file *file, const char *path);
+/*
+ * An fd of the file's separate debug file, by both. opened: who can open nothing takes it from
+ * these, and closes the others; NULL: it is searched for. -ENOENT: there is none
+ */
+int debug_file_open(struct opened_elf *opened, const struct debug_search *search,
+		    struct elf_file *file, const char *path);
 
 /* "DIRECTORY/.build-id/ab/cdef….debug", of a build ID of 2 bytes to MAX_BUILD_ID */
 #define DEBUG_FILE_MAX_PATH (PATH_MAX + 512)

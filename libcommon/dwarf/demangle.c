@@ -18,6 +18,7 @@ enum reply { DEMANGLED = 'd', AS_IT_IS = 'a', TOO_LONG = 'l' };
 
 /* for a child that does not get the CPU at all */
 #define REPLY_TIMEOUT_MS 2000
+#define NR_SPARE         3
 
 _Static_assert(DEMANGLE_MAX_MANGLED <= BOUNDED_MAX_REQUEST && DEMANGLE_MAX_NAME < BOUNDED_MAX_REPLY,
 	       "a name is one message");
@@ -25,6 +26,9 @@ _Static_assert(DEMANGLE_MAX_MANGLED <= BOUNDED_MAX_REQUEST && DEMANGLE_MAX_NAME 
 static struct {
 	pthread_mutex_t lock;
 	struct bounded_child child;
+	bool begun; /* there are no others but these: */
+	struct bounded_child spare[NR_SPARE];
+	unsigned nr_spare;
 	unsigned overruns;
 	uint64_t refused;
 } demangler = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -52,7 +56,7 @@ static size_t answer(void *arg, const char *mangled, size_t size, char *reply, s
 
 /* ---- in the tool ---- */
 
-static bool start(void)
+static bool start_one(struct bounded_child *child)
 {
 	static const struct bounded_work work = {
 		.max_bytes = DEMANGLE_MAX_BYTES,
@@ -61,7 +65,25 @@ static bool start(void)
 		.answer_ms = DEMANGLE_CPU_MS,
 	};
 
-	return bounded_child_start(&demangler.child, &work);
+	return bounded_child_start(child, &work);
+}
+
+static bool start(void)
+{
+	if (!demangler.begun)
+		return start_one(&demangler.child);
+	if (!demangler.child.pid && demangler.nr_spare)
+		demangler.child = demangler.spare[--demangler.nr_spare];
+	return demangler.child.pid;
+}
+
+/* What takes too much CPU has ended, and all others end with this process. */
+static void stop(void)
+{
+	if (demangler.begun)
+		demangler.child = (struct bounded_child){};
+	else
+		bounded_child_stop(&demangler.child);
 }
 
 static char *ask_or_give_up(const char *mangled, size_t length)
@@ -71,7 +93,7 @@ static char *ask_or_give_up(const char *mangled, size_t length)
 
 	if (!got) {
 		demangler.overruns++;
-		bounded_child_stop(&demangler.child);
+		stop();
 	}
 	if (!got || reply[0] == TOO_LONG)
 		demangler.refused++;
@@ -119,9 +141,19 @@ uint64_t demangle_refused(void)
 	return refused;
 }
 
-void demangle_stop(void)
+void demangle_begin(void)
 {
 	pthread_mutex_lock(&demangler.lock);
 	bounded_child_stop(&demangler.child);
+	for (int i = 0; i < NR_SPARE; i++)
+		demangler.nr_spare += start_one(&demangler.spare[demangler.nr_spare]);
+	demangler.begun = true;
+	pthread_mutex_unlock(&demangler.lock);
+}
+
+void demangle_stop(void)
+{
+	pthread_mutex_lock(&demangler.lock);
+	stop();
 	pthread_mutex_unlock(&demangler.lock);
 }

@@ -23,6 +23,12 @@
  */
 char *demangle(const char *mangled);
 
+/*
+ * For a process that will not be able to start a child: starts some now, and none later. A name
+ * that takes too much costs one of them.
+ */
+void demangle_begin(void);
+
 /* names that stayed mangled because of the limits */
 uint64_t demangle_refused(void);
 

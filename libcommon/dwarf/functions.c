@@ -227,7 +227,9 @@ static int search_all(struct search *s, struct elf_file *file, const struct symb
 	int error = search_table(s, file, SHT_SYMTAB, &any);
 
 	if (!error && !any)
-		error = search_file(s, debug_file_open(&options->search, file, options->path),
+		error = search_file(s,
+				    debug_file_open(options->opened, &options->search, file,
+						    options->path),
 				    &any);
 	if (!error && !any)
 		error = search_debug_data(s, file, &any);

@@ -98,13 +98,6 @@ static int take_debug_file(struct debug_files *opened, struct elf_file *file)
 	return debug_files_take(opened, &key);
 }
 
-/* an fd, or negative */
-static int open_debug_file(struct elf_file *file, const struct symbol_options *options)
-{
-	return options->opened ? take_debug_file(&options->opened->local, file)
-			       : debug_file_open(&options->search, file, options->path);
-}
-
 static int read_debug_data(struct symbols *s, struct elf_file *file,
 			   const struct symbol_options *options)
 {
@@ -204,7 +197,9 @@ static int read_tables(struct symbols *s, struct elf_file *file,
 	int error = read_table(s, SOURCE_SYMTAB, file, options);
 
 	if (!error && !s->tables[SOURCE_SYMTAB].nr)
-		error = read_table_of(s, SOURCE_DEBUG_FILE, open_debug_file(file, options),
+		error = read_table_of(s, SOURCE_DEBUG_FILE,
+				      debug_file_open(options->opened, &options->search, file,
+						      options->path),
 				      options);
 	if (!error && !s->tables[SOURCE_SYMTAB].nr && !s->tables[SOURCE_DEBUG_FILE].nr) {
 		error = read_debug_data(s, file, options);

@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "dwarf/bounded_child.h"
+#include "dwarf/demangle.h"
 #include "dwarf/functions.h"
 #include "dwarf/regular_file.h"
 #include "dwarf/usdt.h"
@@ -24,7 +26,8 @@
 #define MAX_ARGUMENTS 200 /* characters of a note, which others have written */
 /* for reading a file, in the child that does */
 #define READ_CPU_MS 60000
-#define READ_BYTES  ((size_t)1 << 30)
+#define READ_MS     120000
+#define READ_BYTES  ((size_t)4 << 30)
 
 struct finding {
 	struct events *events;
@@ -32,6 +35,7 @@ struct finding {
 	const struct events_search *search;
 	struct events_problem *problem;
 	char path[PATH_MAX]; /* of name->file */
+	struct opened_elf *opened;
 	struct elf_file file;
 	struct code_bounds *bounds; /* of the file, if returns are wanted */
 };
@@ -255,6 +259,7 @@ static int find_functions(struct finding *f)
 	int error;
 
 	options.path = f->path;
+	options.opened = f->opened;
 	error = functions_find(&functions, &f->file, &options, f->name->name);
 	if (error)
 		return fail_at_file(f, error);
@@ -272,6 +277,8 @@ static bool begins_function(struct finding *f, uint64_t offset)
 	bool begins;
 
 	options.path = f->path;
+	options.opened = f->opened;
+	options.no_demangle = true;
 	if (symbols_read(&symbols, &f->file, &options))
 		return false;
 	begins = symbols_find(symbols, offset, &symbol) && symbol.has_function && !symbol.offset;
@@ -352,38 +359,49 @@ bool events_file_changed(const struct events *events)
 }
 
 /*
- * A file may be another user's, whose process has it mapped: a child without rights reads it. It
- * tells what it has found in pieces.
+ * A file may be another user's, whose process has it mapped: a child without rights, which can open
+ * nothing, reads it and its debug files. It tells what it has found in pieces.
  */
 struct reading {
 	struct finding *f;
 	int (*find)(struct finding *f);
-	char *message;
+	struct opened_elf opened;
+	char *message; /* NULL: the file is not read yet */
 	size_t bytes;
 };
 
-/* in the child, whose descriptor 1 is the file */
-static void read_file(void *arg)
+/* in the child */
+static void read_file(struct reading *r)
 {
-	struct reading *r = arg;
-	int error = elf_file_open(&r->f->file, 1);
+	static struct events_message message;
+	struct finding *f = r->f;
+	GElf_Shdr header;
 
-	if (error)
-		fail_at_file(r->f, error);
-	else
-		error = r->find(r->f);
-	if (!events_message_write(r->f->events, error, r->f->problem, &r->message, &r->bytes))
+	f->opened = &r->opened;
+	message.error = elf_file_open(&f->file, r->opened.fd);
+	if (message.error) {
+		fail_at_file(f, message.error);
+	} else {
+		if (!elf_file_header(&f->file, SHT_SYMTAB, NULL, &header))
+			debug_key_read(&message.debug, &f->file);
+		message.error = r->find(f);
+	}
+	message.problem = *f->problem;
+	if (!events_message_write(&message, f->events, &r->message, &r->bytes))
 		r->bytes = 0;
 }
 
-/* the bytes from there on */
+/* The request: from which byte on */
 static size_t tell_found(void *arg, const char *request, size_t size, char *reply, size_t max)
 {
-	const struct reading *r = arg;
-	uint64_t at = r->bytes;
+	struct reading *r = arg;
+	uint64_t at;
 
-	if (size == sizeof(at))
-		memcpy(&at, request, sizeof(at));
+	if (!r->message)
+		read_file(r);
+	if (size != sizeof(at))
+		return 0;
+	memcpy(&at, request, sizeof(at));
 	if (at >= r->bytes)
 		return 0;
 	if (max > r->bytes - at)
@@ -395,59 +413,90 @@ static size_t tell_found(void *arg, const char *request, size_t size, char *repl
 /* All of its message, in memory that is to be freed. 0, -ETIME: it does not answer; or -ENOMEM */
 static int hear(const struct bounded_child *child, char **message, size_t *nr)
 {
-	size_t all = BOUNDED_MAX_REPLY, got;
+	uint64_t end = clock_ns() + READ_MS * 1000000ULL, at;
+	size_t all = 1, got;
 
 	for (*nr = 0; *nr < all; *nr += got) {
 		char *more = realloc(*message, all + BOUNDED_MAX_REPLY);
-		uint64_t at = *nr;
 
 		if (!more)
 			return -ENOMEM;
 		*message = more;
+		at = *nr;
 		got = bounded_child_ask(child, &at, sizeof(at), more + at, BOUNDED_MAX_REPLY);
 		if (!at)
 			all = events_message_bytes(more, got);
-		if (!got || !all)
+		if (!got || !all || clock_ns() > end ||
+		    got != (all - at < BOUNDED_MAX_REPLY ? all - at : BOUNDED_MAX_REPLY))
 			return -ETIME;
 	}
 	return 0;
 }
 
-/* descriptor 0: the socket; 1: the file */
-static int find_in_child(struct finding *f, int (*find)(struct finding *f))
+/* descriptor 0: the socket; 1: the file; then its debug files, which are closed */
+static int ask_child(struct finding *f, int (*find)(struct finding *f),
+		     struct debug_files *debug_files, struct events *found,
+		     struct events_message *message)
 {
-	struct reading reading = { .f = f, .find = find };
+	struct reading reading = { .f = f, .find = find, .opened.fd = 1 };
+	int files[1 + MAX_DEBUG_FILES] = { f->events->fd };
 	const struct bounded_work work = {
 		.max_bytes = READ_BYTES,
-		.reply_ms = 2 * READ_CPU_MS,
-		.prepare = read_file,
-		.prepare_ms = READ_CPU_MS,
-		.demangles = true,
-		.files = &f->events->fd,
-		.nr_files = 1,
-		.answers_bytes = BOUNDED_MAX_REPLY,
+		.begin = strstr(f->name->name, "::") ? demangle_begin : NULL,
+		.reply_ms = READ_MS,
+		.files = files,
+		.nr_files = 1 + debug_files->nr,
 		.answer = tell_found,
 		.answer_ms = READ_CPU_MS,
 		.arg = &reading,
 	};
 	struct bounded_child child = {};
-	char *message = NULL;
+	char *bytes = NULL;
 	size_t nr;
 	int error;
 
-	if (!bounded_child_start(&child, &work))
-		return fail(f, -EAGAIN, "cannot start a process that reads '%s': %s", f->path,
-			    strerror(errno));
-	error = hear(&child, &message, &nr);
+	for (size_t i = 0; i < debug_files->nr; i++) {
+		files[1 + i] = debug_files->fds[i];
+		reading.opened.local.fds[reading.opened.local.nr++] = 2 + (int)i;
+	}
+	error = bounded_child_start(&child, &work) ? 0 : -errno;
+	debug_files_close(debug_files);
+	if (error)
+		return fail(f, error, "cannot start a process that reads '%s': %s", f->path,
+			    strerror(-error));
+	error = hear(&child, &bytes, &nr);
 	bounded_child_stop(&child);
-	if (!error)
-		error = events_message_read(f->events, f->name->kind, f->path, f->problem, message,
-					    nr);
-	free(message);
-	if (error && error != -ENOMEM && !f->problem->text[0])
-		return fail(f, error, "'%s': reading it takes too long, or too much memory",
+	error = error ?: events_message_read(message, found, f->name->kind, f->path, bytes, nr);
+	free(bytes);
+	if (error || message->error == -ENOMEM)
+		return fail(f, error ?: -EFBIG,
+			    "'%s': looking for its functions takes too long, or too much memory",
 			    f->path);
-	return error;
+	return 0;
+}
+
+static int find_by_child(struct finding *f, int (*find)(struct finding *f))
+{
+	static struct events_message message;
+	struct events *all = f->events, found;
+	struct debug_files files = {};
+	int error = ask_child(f, find, &files, &found, &message);
+
+	if (error)
+		return error;
+	debug_files_find(&files, &f->search->symbols->search, &message.debug, all->fd, f->path);
+	if (files.nr) {
+		events_free(&found);
+		error = ask_child(f, find, &files, &found, &message);
+	}
+	if (error)
+		return error;
+	all->events = found.events;
+	all->nr = found.nr;
+	all->room = found.room;
+	all->nr_left_out = found.nr_left_out;
+	*f->problem = message.problem;
+	return message.error;
 }
 
 static int find_in_file(struct finding *f, int (*find)(struct finding *f))
@@ -461,7 +510,7 @@ static int find_in_file(struct finding *f, int (*find)(struct finding *f))
 			    f->name->file);
 	fd = regular_file_open(-1, f->path, true);
 	error = fd < 0 ? fd : note_file(f->events, fd);
-	return error ? fail_at_file(f, error) : find_in_child(f, find);
+	return error ? fail_at_file(f, error) : find_by_child(f, find);
 }
 
 /* ---- perf's ---- */

@@ -13,8 +13,7 @@
 struct head {
 	uint64_t bytes; /* of all */
 	uint64_t nr, nr_left_out;
-	int64_t error;
-	char problem[sizeof(((struct events_problem *)0)->text)];
+	struct events_message message;
 };
 
 /* followed by its exits, its name and its arguments */
@@ -51,18 +50,22 @@ static void write_event(FILE *to, const struct event *event)
 	fwrite(event->arguments, 1, one.arguments_bytes, to);
 }
 
-bool events_message_write(const struct events *events, int error,
-			  const struct events_problem *problem, char **bytes, size_t *nr)
+bool events_message_write(const struct events_message *message, const struct events *events,
+			  char **bytes, size_t *nr)
 {
-	struct head head = { .nr = events->nr, .nr_left_out = events->nr_left_out, .error = error };
+	static struct head head;
 	FILE *to = open_memstream(bytes, nr);
 	bool failed;
 
 	if (!to)
 		return false;
-	memcpy(head.problem, problem->text, sizeof(head.problem));
+	head = (struct head){
+		.nr = message->error ? 0 : events->nr,
+		.nr_left_out = events->nr_left_out,
+		.message = *message,
+	};
 	fwrite(&head, sizeof(head), 1, to);
-	for (size_t i = 0; i < events->nr; i++)
+	for (size_t i = 0; i < head.nr; i++)
 		write_event(to, &events->events[i]);
 	failed = fflush(to) || ferror(to);
 	if (fclose(to) || failed)
@@ -76,12 +79,20 @@ bool events_message_write(const struct events *events, int error,
 
 size_t events_message_bytes(const char *bytes, size_t nr)
 {
-	struct head head;
+	uint64_t all = 0;
 
-	if (nr < sizeof(head))
-		return 0;
-	memcpy(&head, bytes, sizeof(head));
-	return head.bytes >= nr && head.bytes <= EVENTS_MESSAGE_MAX ? head.bytes : 0;
+	if (nr >= sizeof(struct head))
+		memcpy(&all, bytes, sizeof(all));
+	return all >= nr && all <= EVENTS_MESSAGE_MAX ? all : 0;
+}
+
+/* The memory for so many more of something. False: there is none left */
+static bool take(size_t *room, uint64_t nr, size_t bytes)
+{
+	if (nr > *room / bytes)
+		return false;
+	*room -= nr * bytes;
+	return true;
 }
 
 static int read_exits(struct cursor *c, uint64_t nr, struct function_exits *exits)
@@ -104,13 +115,19 @@ static char *read_text(struct cursor *c, uint64_t bytes)
 	return text ? strndup((const char *)text, bytes) : strdup("");
 }
 
-static int read_event(struct cursor *c, struct event *event)
+static int read_event(struct cursor *c, struct event *event, size_t *room)
 {
 	struct one one = {};
 	const uint8_t *at = cursor_bytes(c, sizeof(one));
 
-	if (at)
-		memcpy(&one, at, sizeof(one));
+	if (!at)
+		return -EBADMSG;
+	memcpy(&one, at, sizeof(one));
+	/* arrays have room for twice as many */
+	if (!take(room, 1, 2 * sizeof(*event) + strlen(event->path)) ||
+	    !take(room, one.nr_exits, 2 * sizeof(struct function_exit)) ||
+	    !take(room, one.name_bytes, 1) || !take(room, one.arguments_bytes, 1))
+		return -EFBIG;
 	event->file_offset = one.file_offset;
 	event->semaphore_offset = one.semaphore_offset;
 	event->exits.returns_by_stack = one.returns_by_stack;
@@ -123,30 +140,53 @@ static int read_event(struct cursor *c, struct event *event)
 	return c->bad ? -EBADMSG : 0;
 }
 
-int events_message_read(struct events *events, enum event_kind kind, const char *path,
-			struct events_problem *problem, const char *bytes, size_t nr)
+static int read_events(struct cursor *c, uint64_t nr, struct events *events, enum event_kind kind,
+		       const char *path)
 {
-	struct cursor c = cursor_over(bytes, nr);
-	struct head head = { .error = -EBADMSG };
-	const uint8_t *at = cursor_bytes(&c, sizeof(head));
+	size_t room = EVENTS_MESSAGE_MAX;
 	int error = 0;
 
-	if (at)
-		memcpy(&head, at, sizeof(head));
-	for (uint64_t i = 0; i < head.nr && !error; i++) {
+	for (uint64_t i = 0; i < nr && !error; i++) {
 		struct event event = { .kind = kind, .path = strdup(path) };
 
-		error = event.path ? read_event(&c, &event) : -ENOMEM;
+		error = event.path ? read_event(c, &event, &room) : -ENOMEM;
 		error = error ?: array_reserve(&events->events, &events->room, events->nr + 1);
 		if (error)
 			event_free(&event);
 		else
 			events->events[events->nr++] = event;
 	}
-	if (error || head.error > 0 || head.error < -4095)
-		return error ?: -EBADMSG;
-	events->nr_left_out += head.nr_left_out;
-	memcpy(problem->text, head.problem, sizeof(head.problem));
-	problem->text[sizeof(problem->text) - 1] = 0;
-	return (int)head.error;
+	return error;
+}
+
+static bool is_sound(const struct head *head)
+{
+	return head->message.error <= 0 && head->message.error >= -4095 &&
+	       (!head->message.error || !head->nr) &&
+	       memchr(head->message.problem.text, 0, sizeof(head->message.problem.text)) &&
+	       debug_key_is_sound(&head->message.debug);
+}
+
+int events_message_read(struct events_message *message, struct events *events, enum event_kind kind,
+			const char *path, const char *bytes, size_t nr)
+{
+	static struct head head;
+	struct cursor c = cursor_over(bytes, nr);
+	const uint8_t *at = cursor_bytes(&c, sizeof(head));
+	int error;
+
+	*events = (struct events){};
+	if (!at)
+		return -EBADMSG;
+	memcpy(&head, at, sizeof(head));
+	if (!is_sound(&head))
+		return -EBADMSG;
+	error = read_events(&c, head.nr, events, kind, path);
+	if (error) {
+		events_free(events);
+		return error;
+	}
+	events->nr_left_out = head.nr_left_out;
+	*message = head.message;
+	return 0;
 }

@@ -9,25 +9,32 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "dwarf/debug_file.h"
 #include "process/event.h"
 
-#define EVENTS_MESSAGE_MAX ((size_t)512 << 20) /* bytes; no more are read */
+/* bytes of a message, and of the events that it is made into */
+#define EVENTS_MESSAGE_MAX ((size_t)512 << 20)
 
-/*
- * The events, or why there are none: error as of events_find(). *bytes is to be freed. False: no
- * memory
- */
-bool events_message_write(const struct events *events, int error,
-			  const struct events_problem *problem, char **bytes, size_t *nr);
+struct events_message {
+	int error; /* events_find()'s: then there are no events */
+	struct events_problem problem;
+	/* what the file says of its debug file, where its functions' names may be; {}: nothing */
+	struct debug_key debug;
+};
+
+/* *bytes is to be freed. False: no memory */
+bool events_message_write(const struct events_message *message, const struct events *events,
+			  char **bytes, size_t *nr);
 
 /* How many bytes it has in all, as these first ones say; 0: they say nothing */
 size_t events_message_bytes(const char *bytes, size_t nr);
 
 /*
- * Appends the events, which are of this kind and in the file of this path. -EBADMSG, with *problem
- * as it was: it is no message; -ENOMEM; else events_find()'s error in the child
+ * The events, which are of this kind and in the file of this path. 0; -EBADMSG: it is none that
+ * events_message_write() makes; -EFBIG: they take too much memory; or -ENOMEM. With an error, there
+ * are no events
  */
-int events_message_read(struct events *events, enum event_kind kind, const char *path,
-			struct events_problem *problem, const char *bytes, size_t nr);
+int events_message_read(struct events_message *message, struct events *events, enum event_kind kind,
+			const char *path, const char *bytes, size_t nr);
 
 #endif

@@ -27,13 +27,15 @@ struct place {
 	int fd;        /* the directory there; -1: our own root */
 };
 
-/* libc.so in /usr/lib is a linker's script */
+/* libc.so in /usr/lib is a linker's script, and there may be libraries of 32 bits. */
 static bool is_elf(int found)
 {
 	int fd = regular_file_open_found(found);
-	char magic[SELFMAG];
-	bool is = fd >= 0 && pread(fd, magic, SELFMAG, 0) == SELFMAG &&
-		  !memcmp(magic, ELFMAG, SELFMAG);
+	Elf64_Ehdr header;
+	bool is = fd >= 0 && pread(fd, &header, sizeof(header), 0) == sizeof(header) &&
+		  !memcmp(header.e_ident, ELFMAG, SELFMAG) &&
+		  header.e_ident[EI_CLASS] == ELFCLASS64 &&
+		  (header.e_type == ET_EXEC || header.e_type == ET_DYN);
 
 	if (fd >= 0)
 		close(fd);

@@ -33,7 +33,20 @@ static void limit_system_calls(const struct worker_limits *limits)
 	 */
 	static const int of_readers[] = { OF_ALL, CHILD_READS, __NR_process_vm_readv, -1 };
 	static const int of_openers[] = { __NR_sendmsg, -1 };
-	static const int of_parents[] = { CHILD_STARTS_CHILDREN, -1 };
+	/*
+	 * children may be started, too, which limit themselves, and ended; and what a child calls
+	 * before it limits itself
+	 */
+	static const int of_parents[] = {
+		__NR_clone,          __NR_wait4,       __NR_kill,
+		__NR_socketpair,     __NR_setsockopt,  __NR_set_robust_list,
+		__NR_getppid,        __NR_recvfrom,    SCMP_SYS(dup2),
+		__NR_dup3,           __NR_close_range, CHILD_LIMITS_ITSELF,
+		__NR_prlimit64,      __NR_capget,      __NR_capset,
+		__NR_setresuid,      __NR_setresgid,   __NR_setgroups,
+		__NR_setfsuid,       __NR_setfsgid,    __NR_rt_sigaction,
+		__NR_rt_sigprocmask, __NR_setitimer,   -1
+	};
 
 	child_limit_system_calls(limits->open ? of_all : of_readers, limits->parent  ? of_parents
 								     : limits->opens ? of_openers

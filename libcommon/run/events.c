@@ -54,6 +54,7 @@ static struct events find(const char *text, struct events_search search,
 	search.symbols = &symbols;
 	do {
 		search.pid = nr_pids ? pids[p] : 0;
+		events_free(&events);
 		error = events_find(&events, name, &search, problem);
 		/* it may have ended since it was found */
 	} while (error && ++p < nr_pids && kill(search.pid, 0) && errno == ESRCH);

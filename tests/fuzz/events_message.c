@@ -18,13 +18,13 @@ static struct event events[] = {
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	static struct events_problem none, problem;
+	static struct events_message none, said;
 	const struct events found = { .events = events, .nr = 2 };
-	struct events read = {};
+	struct events read;
 	char *message, *exact;
 	size_t nr, all;
 
-	must(events_message_write(&found, 0, &none, &message, &nr), "memory");
+	must(events_message_write(&none, &found, &message, &nr), "memory");
 	for (; size >= 3; bytes += 3, size -= 3) {
 		/* most of it is the problem's text */
 		size_t at = bytes[0] < 0x80 ? bytes[0] : nr - (bytes[0] - 0x7f) * 2 + bytes[1] % 2;
@@ -40,7 +40,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	free(message);
 	all = events_message_bytes(exact, nr);
 	must(!all || (all >= nr && all <= EVENTS_MESSAGE_MAX), "a number of bytes to read");
-	events_message_read(&read, EVENT_USER_FUNCTION, "/bin/a", &problem, exact, nr);
+	must(!events_message_read(&said, &read, EVENT_USER_FUNCTION, "/bin/a", exact, nr) ||
+		     !read.nr,
+	     "with an error, no events");
 	for (size_t i = 0; i < read.nr; i++)
 		must(read.events[i].name && read.events[i].path && read.events[i].arguments,
 		     "all parts");

@@ -38,31 +38,58 @@ static void check_same(const struct events *read)
 	      read->events[1].exits.exits[1].shared);
 }
 
+/* a message in which a word is another one is refused, and there are no events */
+static void check_refused(const char *message, size_t nr, size_t at, uint64_t word, int with)
+{
+	static struct events_message said;
+	char *other = malloc(nr);
+	struct events read;
+	int error;
+
+	if (!other)
+		return;
+	memcpy(other, message, nr);
+	memcpy(other + at, &word, sizeof(word));
+	error = events_message_read(&said, &read, EVENT_USDT, "/bin/a", other, nr);
+	check(error == with && !read.nr && !read.events, "%d, %zu events", error, read.nr);
+	free(other);
+}
+
 int main(void)
 {
-	static struct events_problem why = { "because" }, problem;
+	static struct events_message none, failed = { -ENOENT, { "because" }, {} }, said;
 	const struct events found = { .events = events, .nr = 2, .nr_left_out = 3 };
-	struct events read = {};
-	size_t nr, accepted = 0;
-	char *message;
+	size_t nr, nr_failed_bytes, first, accepted = 0;
+	char *message, *of_failure;
+	struct events read;
 
-	if (!check(events_message_write(&found, 0, &why, &message, &nr)))
+	if (!check(events_message_write(&none, &found, &message, &nr)) ||
+	    !check(events_message_write(&failed, &found, &of_failure, &nr_failed_bytes)))
 		return check_done();
+	first = nr_failed_bytes; /* it has the head alone */
 	check(events_message_bytes(message, nr) == nr && events_message_bytes(message, 100) == 0);
-	check(!events_message_read(&read, EVENT_USDT, "/bin/a", &problem, message, nr));
+	check(!events_message_read(&said, &read, EVENT_USDT, "/bin/a", message, nr));
+	check(!said.error);
 	check_same(&read);
 	events_free(&read);
-	for (size_t cut = 0; cut < nr; cut++) {
-		accepted += events_message_read(&read, EVENT_USDT, "/bin/a", &problem, message,
-						cut) != -EBADMSG;
-		events_free(&read);
-	}
+	for (size_t cut = 0; cut < nr; cut++)
+		accepted += events_message_read(&said, &read, EVENT_USDT, "/bin/a", message, cut) !=
+			    -EBADMSG;
 	check(!accepted, "%zu of %zu that were cut", accepted, nr);
-	free(message);
 
-	check(events_message_write(&(struct events){}, -ENOENT, &why, &message, &nr));
-	check(events_message_read(&read, EVENT_USDT, "/bin/a", &problem, message, nr) == -ENOENT);
-	check(!strcmp(problem.text, "because") && !read.nr);
+	check_refused(message, nr, 8, 3, -EBADMSG);                  /* there are not so many */
+	check_refused(message, nr, 8, UINT64_MAX, -EBADMSG);         /* events */
+	check_refused(message, nr, 24, 1, -EBADMSG);                 /* an error is negative, */
+	check_refused(message, nr, 24, (uint32_t)-ENOENT, -EBADMSG); /* and has none */
+	check_refused(message, nr, first + 16, UINT64_MAX, -EFBIG);  /* exits */
+	check_refused(message, nr, first + 16, 100, -EBADMSG);
+	check_refused(message, nr, first + 32, UINT64_MAX, -EFBIG); /* the name */
+	check_refused(message, nr, first + 40, (uint64_t)1 << 30, -EFBIG);
+
+	check(!events_message_read(&said, &read, EVENT_USDT, "/bin/a", of_failure,
+				   nr_failed_bytes));
+	check(said.error == -ENOENT && !strcmp(said.problem.text, "because") && !read.nr);
+	free(of_failure);
 	free(message);
 	return check_done();
 }
