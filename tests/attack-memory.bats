@@ -29,8 +29,7 @@ bystander() {
 	background "$WORK/bystander" burn 300
 }
 
-# cpuprof for SECONDS: $took, $user and $kernel MiB at most, $all samples of the bystander's, of these $whole, and $named where
-# each function of its program has a name
+# cpuprof for SECONDS: $took, $user and $kernel MiB at most, $all samples of the bystander's, of these $whole, and $named in libc, too
 measure() {	# SECONDS [ARG...]
 	local start tool
 	start=$(date +%s%N)
@@ -40,9 +39,10 @@ measure() {	# SECONDS [ARG...]
 	wait $tool
 	took=$(awk "BEGIN { print ($(date +%s%N) - $start) / 1e9 }")
 	read -r user kernel <<<"$(awk '{ if ($2 > u) u = $2; if ($3 > k) k = $3 } END { print u, k }' "$WORK/memory")"
-	read -r all whole named <<<"$(jq -r --arg file "$WORK/bystander" 'select(.type == "stack" and .comm == "bystander") | [.count,
-			if .ended_by == "complete" then .count else 0 end,
-			if any(.user[]; .module == $file) and all(.user[] | select(.module == $file); .symbol) then .count else 0 end] | @tsv' "$WORK/out" |
+	read -r all whole named <<<"$(jq -r 'select(.type == "stack" and .comm == "bystander") |
+			(if .ended_by == "complete" then .count else 0 end) as $whole |
+			([.user[] | select(.module // "" | test("/libc.so")) | .symbol] | length > 0 and all) as $named |
+			[.count, $whole, (if $named then .count else 0 end)] | @tsv' "$WORK/out" |
 		awk '{ all += $1; whole += $2; named += $3 } END { print all + 0, whole + 0, named + 0 }')"
 }
 
