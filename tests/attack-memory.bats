@@ -29,7 +29,7 @@ bystander() {
 	background "$WORK/bystander" burn 300
 }
 
-# cpuprof for SECONDS: $took, $user and $kernel MiB at most, $all samples of the bystander's, of these $whole, and $named in libc, too
+# cpuprof for SECONDS: $took, $user and $kernel MiB at most, $all samples of the bystander's, of these $whole, and $named
 measure() {	# SECONDS [ARG...]
 	local start tool
 	start=$(date +%s%N)
@@ -41,7 +41,7 @@ measure() {	# SECONDS [ARG...]
 	read -r user kernel <<<"$(awk '{ if ($2 > u) u = $2; if ($3 > k) k = $3 } END { print u, k }' "$WORK/memory")"
 	read -r all whole named <<<"$(jq -r 'select(.type == "stack" and .comm == "bystander") |
 			(if .ended_by == "complete" then .count else 0 end) as $whole |
-			([.user[] | select(.module // "" | test("/libc.so")) | .symbol] | length > 0 and all) as $named |
+			any(.user[]; .symbol == "__libc_start_main") as $named |
 			[.count, $whole, (if $named then .count else 0 end)] | @tsv' "$WORK/out" |
 		awk '{ all += $1; whole += $2; named += $3 } END { print all + 0, whole + 0, named + 0 }')"
 }

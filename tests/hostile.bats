@@ -772,7 +772,7 @@ fetched_in_time() {	# SECONDS
 			attached=$((attached + 1))
 		else
 			cat "$WORK/err"
-			grep -qE 'was changed|has no (function|probe)|no regular file|cannot time' "$WORK/err"
+			grep -qE 'was changed|has no (function|probe)|no program or library|cannot time' "$WORK/err"
 			refused=$((refused + 1))
 		fi
 		kill -0 $victim

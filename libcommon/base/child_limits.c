@@ -142,7 +142,7 @@ void child_limit_rights(enum child_kind kind)
 	    syscall(__NR_setresuid, nobody_else, nobody_else, nobody_else)) {
 		setfsgid(65534);
 		setfsuid(65534);
-	} else { /* who is nobody else, has no other processes */
+	} else { /* no other process has this ID */
 		setrlimit(RLIMIT_NPROC, &few);
 	}
 	syscall(__NR_capset, &header, wanted);
@@ -179,6 +179,21 @@ void child_end_with(pid_t parent)
 /* the bits of an argument that must be clear */
 #define WITHOUT(arg, bits) SCMP_CMP(arg, SCMP_CMP_MASKED_EQ, bits, 0)
 
+/* what children of a child call that limit themselves; none to outlive the parent */
+static int allow_prctl(scmp_filter_ctx filter)
+{
+	static const int options[] = { PR_SET_SECUREBITS, PR_SET_NO_NEW_PRIVS, PR_SET_KEEPCAPS,
+				       PR_GET_SECCOMP, PR_SET_SECCOMP };
+	int error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, __NR_prctl, 2,
+				     SCMP_A0(SCMP_CMP_EQ, PR_SET_PDEATHSIG),
+				     SCMP_A1(SCMP_CMP_EQ, SIGKILL));
+
+	for (size_t i = 0; !error && i < sizeof(options) / sizeof(options[0]); i++)
+		error = seccomp_rule_add(filter, SCMP_ACT_ALLOW, __NR_prctl, 1,
+					 SCMP_A0(SCMP_CMP_EQ, options[i]));
+	return error;
+}
+
 static int allow(scmp_filter_ctx filter, int call)
 {
 	switch (call) {
@@ -197,12 +212,8 @@ static int allow(scmp_filter_ctx filter, int call)
 	case __NR_mprotect:
 		return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1,
 					WITHOUT(2, PROT_EXEC | PROT_WRITE));
-	case __NR_prctl: /* not to outlive the parent */
-		return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1,
-					SCMP_A0(SCMP_CMP_NE, PR_SET_PDEATHSIG))
-			       ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 2,
-						   SCMP_A0(SCMP_CMP_EQ, PR_SET_PDEATHSIG),
-						   SCMP_A1(SCMP_CMP_EQ, SIGKILL));
+	case __NR_prctl:
+		return allow_prctl(filter);
 	default:
 		return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 0);
 	}

@@ -67,10 +67,10 @@ __attribute__((noreturn)) static void run_child(int fd, const struct bounded_wor
 	if (!child_keep_files(fd, work->files, work->nr_files))
 		_exit(1);
 	block_signals();
-	if (work->begin)
-		work->begin();
 	child_limit_rights(CHILD_ALONE);
 	child_end_with(parent);
+	if (work->begin)
+		work->begin();
 	if (work->prepare) {
 		limit_system_calls(true); /* before it sees a byte of the file */
 		arm_timer(work->prepare_ms);
@@ -162,7 +162,7 @@ size_t bounded_child_ask(const struct bounded_child *child, const void *request,
 {
 	ssize_t got;
 
-	/* it has read all that came before, or it does not answer what it is asked */
+	/* nothing else is in its queue, or it does not read its requests */
 	if (send(child->fd, request, size, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		return 0;
 	do

@@ -17,7 +17,7 @@ struct bounded_child {
 
 struct bounded_work {
 	size_t max_bytes; /* of memory, on top of what the tool has */
-	/* Called in the child before it gives up its rights. May be NULL */
+	/* Called in the child before its system calls are limited. May be NULL */
 	void (*begin)(void);
 	unsigned reply_ms; /* a child that has not answered after this long hangs */
 	/*

@@ -79,8 +79,8 @@ int debug_files_take(struct debug_files *files, const struct debug_key *key);
 void debug_files_close(struct debug_files *files);
 
 /*
- * An fd of the file's separate debug file, by both. opened: who can open nothing takes it from
- * these, and closes the others; NULL: it is searched for. -ENOENT: there is none
+ * An fd of the file's separate debug file, by both. opened: what may be it, for a process that can
+ * open nothing; the others are closed. NULL: it is searched for. -ENOENT: there is none
  */
 int debug_file_open(struct opened_elf *opened, const struct debug_search *search,
 		    struct elf_file *file, const char *path);

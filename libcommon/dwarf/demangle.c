@@ -18,7 +18,6 @@ enum reply { DEMANGLED = 'd', AS_IT_IS = 'a', TOO_LONG = 'l' };
 
 /* for a child that does not get the CPU at all */
 #define REPLY_TIMEOUT_MS 2000
-#define NR_SPARE         3
 
 _Static_assert(DEMANGLE_MAX_MANGLED <= BOUNDED_MAX_REQUEST && DEMANGLE_MAX_NAME < BOUNDED_MAX_REPLY,
 	       "a name is one message");
@@ -27,7 +26,7 @@ static struct {
 	pthread_mutex_t lock;
 	struct bounded_child child;
 	bool begun; /* there are no others but these: */
-	struct bounded_child spare[NR_SPARE];
+	struct bounded_child spare[DEMANGLE_MAX_OVERRUNS];
 	unsigned nr_spare;
 	unsigned overruns;
 	uint64_t refused;
@@ -127,6 +126,8 @@ char *demangle(const char *mangled)
 		demangler.refused++;
 	else if (start())
 		name = ask_or_give_up(mangled, length);
+	else
+		demangler.refused++;
 	pthread_mutex_unlock(&demangler.lock);
 	return name;
 }
@@ -144,8 +145,9 @@ uint64_t demangle_refused(void)
 void demangle_begin(void)
 {
 	pthread_mutex_lock(&demangler.lock);
-	bounded_child_stop(&demangler.child);
-	for (int i = 0; i < NR_SPARE; i++)
+	demangler.child =
+		(struct bounded_child){}; /* of the process that this one was forked from */
+	for (int i = 0; i < DEMANGLE_MAX_OVERRUNS; i++)
 		demangler.nr_spare += start_one(&demangler.spare[demangler.nr_spare]);
 	demangler.begun = true;
 	pthread_mutex_unlock(&demangler.lock);

@@ -24,12 +24,12 @@
 char *demangle(const char *mangled);
 
 /*
- * For a process that will not be able to start a child: starts some now, and none later. A name
- * that takes too much costs one of them.
+ * For a process that will not be able to start a child: starts DEMANGLE_MAX_OVERRUNS now, and none
+ * later. A name that takes too much costs one of them.
  */
 void demangle_begin(void);
 
-/* names that stayed mangled because of the limits */
+/* names that stayed mangled because of the limits, or because no child could be started */
 uint64_t demangle_refused(void);
 
 /* ends the child; the next demangle() starts another. Not needed before exit */

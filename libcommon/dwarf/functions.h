@@ -25,8 +25,8 @@ struct functions {
  * The functions whose names match the pattern (* and ?): in .symtab, else in that of a separate
  * debug file, else in .gnu_debugdata's, else in Go's table; and in .dynsym. A clone (.constprop.0,
  * .isra.0) has its function's name; .cold and .part are not functions. A pattern with :: matches
- * demangled names. options: only .search, .path and .opened are used. No match is not an error. 0, -EFBIG
- * (elf_file_table()) or -ENOMEM
+ * demangled names. options: only .search, .path and .opened are used. No match is not an error. 0,
+ * -EFBIG (elf_file_table()) or -ENOMEM
  */
 int functions_find(struct functions *functions, struct elf_file *file,
 		   const struct symbol_options *options, const char *pattern);

@@ -34,6 +34,7 @@ struct events {
 	size_t nr, room;
 	/* functions of a pattern that cannot be probed, or whose returns cannot be seen */
 	size_t nr_left_out;
+	size_t nr_mangled; /* names of a pattern's file that were not demangled, and so not compared */
 	size_t nr_ambiguous; /* functions of a pattern that have the same name as another one */
 	/*
 	 * The file of user functions and probes; 0: none. Programs are attached by this fd and not

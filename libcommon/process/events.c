@@ -28,6 +28,7 @@
 #define READ_CPU_MS 60000
 #define READ_MS     120000
 #define READ_BYTES  ((size_t)4 << 30)
+#define READ_LIMITS "60 seconds of CPU time and 4 GB of memory"
 
 struct finding {
 	struct events *events;
@@ -386,6 +387,7 @@ static void read_file(struct reading *r)
 			debug_key_read(&message.debug, &f->file);
 		message.error = r->find(f);
 	}
+	f->events->nr_mangled = demangle_refused();
 	message.problem = *f->problem;
 	if (!events_message_write(&message, f->events, &r->message, &r->bytes))
 		r->bytes = 0;
@@ -433,7 +435,10 @@ static int hear(const struct bounded_child *child, char **message, size_t *nr)
 	return 0;
 }
 
-/* descriptor 0: the socket; 1: the file; then its debug files, which are closed */
+/*
+ * The child's descriptors: 0: the socket; 1: the file; then its debug files. The tool's own
+ * descriptors of these are closed.
+ */
 static int ask_child(struct finding *f, int (*find)(struct finding *f),
 		     struct debug_files *debug_files, struct events *found,
 		     struct events_message *message)
@@ -469,8 +474,7 @@ static int ask_child(struct finding *f, int (*find)(struct finding *f),
 	error = error ?: events_message_read(message, found, f->name->kind, f->path, bytes, nr);
 	free(bytes);
 	if (error || message->error == -ENOMEM)
-		return fail(f, error ?: -EFBIG,
-			    "'%s': looking for its functions takes too long, or too much memory",
+		return fail(f, error ?: -EFBIG, "'%s': it cannot be read within " READ_LIMITS,
 			    f->path);
 	return 0;
 }
@@ -478,23 +482,25 @@ static int ask_child(struct finding *f, int (*find)(struct finding *f),
 static int find_by_child(struct finding *f, int (*find)(struct finding *f))
 {
 	static struct events_message message;
-	struct events *all = f->events, found;
+	struct events *all = f->events, found, other;
 	struct debug_files files = {};
 	int error = ask_child(f, find, &files, &found, &message);
 
 	if (error)
 		return error;
-	debug_files_find(&files, &f->search->symbols->search, &message.debug, all->fd, f->path);
-	if (files.nr) {
+	if (f->name->kind == EVENT_USER_FUNCTION)
+		debug_files_find(&files, &f->search->symbols->search, &message.debug, all->fd,
+				 f->path);
+	/* debug files that cannot be read are as if there were none */
+	if (files.nr && !ask_child(f, find, &files, &other, &message)) {
 		events_free(&found);
-		error = ask_child(f, find, &files, &found, &message);
+		found = other;
 	}
-	if (error)
-		return error;
 	all->events = found.events;
 	all->nr = found.nr;
 	all->room = found.room;
 	all->nr_left_out = found.nr_left_out;
+	all->nr_mangled = found.nr_mangled;
 	*f->problem = message.problem;
 	return message.error;
 }
@@ -505,7 +511,7 @@ static int find_in_file(struct finding *f, int (*find)(struct finding *f))
 
 	if (error)
 		return fail(f, error,
-			    strchr(f->name->file, '/') ? "there is no regular file '%s'"
+			    strchr(f->name->file, '/') ? "there is no program or library '%s'"
 						       : "no program or library is called '%s'",
 			    f->name->file);
 	fd = regular_file_open(-1, f->path, true);

@@ -9,10 +9,14 @@
 #include "base/array.h"
 #include "dwarf/cursor.h"
 
+/* of an event: those of the tool stay small, whatever it is told */
+#define MAX_TEXT  (64 << 10)
+#define MAX_EXITS 1024
+
 /* followed by nr events */
 struct head {
 	uint64_t bytes; /* of all */
-	uint64_t nr, nr_left_out;
+	uint64_t nr, nr_left_out, nr_mangled;
 	struct events_message message;
 };
 
@@ -50,6 +54,12 @@ static void write_event(FILE *to, const struct event *event)
 	fwrite(event->arguments, 1, one.arguments_bytes, to);
 }
 
+static bool is_too_long(const struct event *event)
+{
+	return strlen(event->name) > MAX_TEXT || strlen(event->arguments) > MAX_TEXT ||
+	       event->exits.nr > MAX_EXITS;
+}
+
 bool events_message_write(const struct events_message *message, const struct events *events,
 			  char **bytes, size_t *nr)
 {
@@ -60,13 +70,19 @@ bool events_message_write(const struct events_message *message, const struct eve
 	if (!to)
 		return false;
 	head = (struct head){
-		.nr = message->error ? 0 : events->nr,
 		.nr_left_out = events->nr_left_out,
+		.nr_mangled = events->nr_mangled,
 		.message = *message,
 	};
 	fwrite(&head, sizeof(head), 1, to);
-	for (size_t i = 0; i < head.nr; i++)
-		write_event(to, &events->events[i]);
+	for (size_t i = 0; i < events->nr && !message->error; i++) {
+		bool kept = !is_too_long(&events->events[i]);
+
+		head.nr += kept;
+		head.nr_left_out += !kept;
+		if (kept)
+			write_event(to, &events->events[i]);
+	}
 	failed = fflush(to) || ferror(to);
 	if (fclose(to) || failed)
 		return false;
@@ -123,13 +139,16 @@ static int read_event(struct cursor *c, struct event *event, size_t *room)
 	if (!at)
 		return -EBADMSG;
 	memcpy(&one, at, sizeof(one));
+	if (one.name_bytes > MAX_TEXT || one.arguments_bytes > MAX_TEXT || one.nr_exits > MAX_EXITS)
+		return -EBADMSG;
 	/* arrays have room for twice as many */
 	if (!take(room, 1, 2 * sizeof(*event) + strlen(event->path)) ||
 	    !take(room, one.nr_exits, 2 * sizeof(struct function_exit)) ||
 	    !take(room, one.name_bytes, 1) || !take(room, one.arguments_bytes, 1))
 		return -EFBIG;
 	event->file_offset = one.file_offset;
-	event->semaphore_offset = one.semaphore_offset;
+	/* the kernel writes there */
+	event->semaphore_offset = event->kind == EVENT_USDT ? one.semaphore_offset : 0;
 	event->exits.returns_by_stack = one.returns_by_stack;
 	if (read_exits(c, one.nr_exits, &event->exits))
 		return -ENOMEM;
@@ -187,6 +206,7 @@ int events_message_read(struct events_message *message, struct events *events, e
 		return error;
 	}
 	events->nr_left_out = head.nr_left_out;
+	events->nr_mangled = head.nr_mangled;
 	*message = head.message;
 	return 0;
 }

@@ -61,6 +61,9 @@ static struct events find(const char *text, struct events_search search,
 	if (error && problem->text[0])
 		cli_die(EXIT_FAILURE, "%s", problem->text);
 	cli_check(error, "find the events");
+	if (events.nr_mangled)
+		cli_warn("%s not compared: they take too long to demangle",
+			 counted(events.nr_mangled, "names").text);
 	free(problem);
 	free(name);
 	free(pids);

@@ -117,7 +117,7 @@ static bool opens_memory_of(pid_t pid, int how)
 	return open(path, how) >= 0;
 }
 
-/* it never ends: whoever may start children may start 64 */
+/* it never ends: whoever may start children may start 15 */
 static bool floods(void)
 {
 	int nr = 0;
@@ -127,7 +127,7 @@ static bool floods(void)
 		nr++;
 	if (!pid)
 		pause();
-	return nr > 64;
+	return nr > 15;
 }
 
 /* What a kind of worker may do by design */
@@ -220,6 +220,7 @@ static bool attempt(unsigned which, unsigned may, unsigned *nr)
 	TRY(!owns && setresgid(0, 0, 0) == 0);
 	TRY(prctl(PR_CAPBSET_READ, CAP_SYS_ADMIN) >= 0 && prctl(PR_SET_SECUREBITS, 0) == 0);
 	TRY(!owns && prctl(PR_SET_PDEATHSIG, 0) == 0);
+	TRY(!owns && CALL(__NR_prctl, 1UL << 32 | PR_SET_PDEATHSIG, 0));
 	TRY(CALL(__NR_sethostname, "escaped", 7));
 	TRY(CALL(__NR_settimeofday, NULL, NULL));
 	TRY(CALL(__NR_acct, NULL));
