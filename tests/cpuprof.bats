@@ -38,6 +38,9 @@ load lib.bash
 		-U -K 1|exclude each other
 		-F 9 -c 1ms 1|either -F or -c
 		-I -u 1|which -p, -t, -u and a command leave out
+		-I -p 1 1|which -p, -t, -u and a command leave out
+		-I -t 1 1|which -p, -t, -u and a command leave out
+		-I -- true|which -p, -t, -u and a command leave out
 		--top 3 -o x.svg 1|--top is for text, folded and JSON
 		--top all -o x.pb.gz 1|--top is for text, folded and JSON
 		--sort x 1|not self or total: 'x'

@@ -268,6 +268,7 @@ same_under_funclat() {	# [OPTION] PATTERN COMMAND...
 	[[ "$output" == *"can be timed: they do not return, or not all their exits are known" ]]
 	for option in "" --return-probes; do
 		same_under_funclat $option "u:$WORK/ld.so:*" sh -c "'$WORK/harmed' one; '$WORK/harmed' two; exit 4"
+		grep -qE '^funclat: [1-9][0-9]* functions not timed: they do not return, or not all their exits are known$' "$WORK/err"
 	done
 }
 
@@ -283,13 +284,22 @@ same_under_funclat() {	# [OPTION] PATTERN COMMAND...
 	mkdir "$WORK/lib"
 	cp "$LIBC" "$WORK/lib"
 	LD_LIBRARY_PATH=$WORK/lib "$WORK/harmed" >"$WORK/bare" || true
-	for pattern in '*sigsetjmp' 'swapcontext' 'dlsym'; do
+	for pattern in '*sigsetjmp' '*setcontext' 'swapcontext' 'getcontext' 'dlsym'; do
 		LD_LIBRARY_PATH=$WORK/lib funclat -q --return-probes -o "$WORK/out.txt" "u:$WORK/lib/libc.so.6:$pattern" -- "$WORK/harmed" >"$WORK/watched" 2>"$WORK/err" || true
 		rm -f "$WORK/out.txt"
 		diff "$WORK/bare" "$WORK/watched"
 	done
 	funclat -q -j --return-probes "u:$WORK/harmed:depth" -- "$WORK/harmed" | grep '^{' >"$WORK/out"
 	[ "$(summary '"\(.calls) \(.never_returned)"')" = "6 0" ]
+	# which way is used, what it costs, and whom
+	for option in "" --return-probes; do
+		funclat $option "u:$WORK/harmed:depth" -- "$WORK/harmed" >"$WORK/out" 2>"$WORK/err" || [ $? -eq 3 ]
+		cat "$WORK/err"
+		case $option in
+		"") grep -qE '^funclat: returns are probed at [0-9]+ instructions?, which costs .* us a call in every process: --return-probes is cheaper, but breaks some programs$' "$WORK/err" ;;
+		*) grep -qE '^funclat: return addresses of 1 function are replaced, which costs .* us a call in every process, and breaks some programs$' "$WORK/err" ;;
+		esac
+	done
 }
 
 # what the process has of the file's code in its memory
@@ -325,6 +335,7 @@ make_many() {
 		$tool -p $measured "u:$WORK/many:f1*" 60 >"$WORK/out" 2>"$WORK/err" 3>&- &
 		pids+=($!)
 		wait_until grep -q Ctrl-C "$WORK/err"
+		refute grep 'in every process' "$WORK/err"
 		[ "$(code_of $measured "$WORK/many")" != "$bare" ]
 		[ "$(code_of $pid "$WORK/many")" = "$bare" ]
 		kill -INT ${pids[-1]}
@@ -417,7 +428,7 @@ make_many() {
 @test "a function's exits are instructions that return or jump, and most functions have some" {
 	need objdump
 	local file
-	for file in "$LIBC" $(sized "/usr/lib/x86_64-linux-gnu/libstdc++.so.6 /usr/bin/python3" ""); do
+	for file in "$LIBC" $(sized "/usr/lib/x86_64-linux-gnu/libstdc++.so.6 /usr/bin/python3 $(ls /usr/lib/postgresql/*/bin/postgres)" ""); do
 		exits-of "$file" '*' >"$WORK/exits"
 		objdump -d --no-show-raw-insn "$file" | awk '/^ *[0-9a-f]+:/ { sub(/:/, "", $1); print "0x" $1, $2, $3 }' >"$WORK/code"
 		awk -v file="${file##*/}" 'NR == FNR { insn[$1] = $2 " " $3; next }

@@ -756,6 +756,9 @@ fetched_in_time() {	# SECONDS
 	perl -e 'my ($hot, $semaphore) = map hex, @ARGV; my $d = pack("Q<3", $hot + 2, 0, $semaphore) . "evil\0probe\0\0";
 		print pack("L<3a8a*x!4", 8, length $d, 3, "stapsdt", $d)' $(nm "$WORK/victim" | awk '$3 == "hot" { h = $1 } $3 == "is_admin" { a = $1 } END { print h, a }') >"$WORK/note"
 	objcopy -N hot --add-symbol func=.text:$at,function,global --add-section .note.stapsdt="$WORK/note" "$WORK/victim" "$WORK/theirs/kept"
+	# there, an instruction begins
+	perl -e 'print "\x90" x 10' | dd of="$WORK/theirs/kept" bs=1 conv=notrunc status=none \
+		seek=$(readelf -SW "$WORK/theirs/kept" | sed -n 's/.* \.text *PROGBITS *[0-9a-f]* *\([0-9a-f]*\) .*/\1/p' | { read -r text; echo $((16#$text + at - 2)); })
 	ln "$WORK/theirs/kept" "$WORK/theirs/program"
 	chown -R 65534:65534 "$WORK/theirs"
 	"$WORK/victim" 3>&- &
@@ -766,7 +769,8 @@ fetched_in_time() {	# SECONDS
 		link "kept", "next"; rename "next", "program"; select undef, undef, undef, rand 0.4 }' "$WORK/theirs" 3>&- &
 	pids+=($!)
 	local probes=("stackcount -q -K u:$program:func" "stackcount -q -K usdt:$program:evil:probe" "funclat -q u:$program:func"
-		"stackcount -q -K -p $victim u:$program:func" "stackcount -q -K -p $victim usdt:$program:evil:probe")
+		"stackcount -q -K -p $victim u:$program:func" "stackcount -q -K -p $victim usdt:$program:evil:probe"
+		"funclat -q -p $victim u:$program:func")
 	for i in $(seq 30); do
 		if ${probes[i % ${#probes[@]}]} 0.1 >/dev/null 2>"$WORK/err"; then
 			attached=$((attached + 1))

@@ -119,16 +119,28 @@ failing() {	# ERROR CALLS N COMMAND...
 	refuses "too many open files" "ulimit -n" failing EMFILE perf_event_open 1 offcputime -q 1
 }
 
-@test "where no process can be started: it is measured without stacks, and the cause is said" {
+@test "where no process can be started: it is measured without stacks, in time, and the cause is said; SIGTERM ends it" {
 	need_root
-	need strace
+	need strace pgrep
 	background nested burn 60
-	run failing EAGAIN clone,clone3,fork,vfork 1+ cpuprof -q -p "$pid" 1
-	echo "$output"
-	[ "$status" -eq 0 ]
-	[[ $output =~ [1-9][0-9]*\ ended\ unknown_process ]]
-	[[ $output == *"in 1 process: no process to read mappings could be started: see RLIMIT_NPROC and pids.max"* ]]
-	[[ $output != *"JIT code"* ]]
+	local tool began burns=$pid
+	for tool in "cpuprof" "offcputime --state R" "stackcount cpu-clock -c 10000000"; do
+		began=${EPOCHREALTIME/./}
+		run failing EAGAIN clone,clone3,fork,vfork 1+ $tool -q -p "$burns" 1
+		echo "$output"
+		[ "$status" -eq 0 ]
+		expect "${EPOCHREALTIME/./} - $began < 10000000"
+		grep -qE ' [1-9][0-9]* (\([^)]*\) )?ended unknown_process' <<<"$output"
+		[[ $output == *"in 1 process: no process to read mappings could be started: see RLIMIT_NPROC and pids.max"* ]]
+		[[ $output != *"JIT code"* ]]
+		rm -f "$WORK/err"
+		failing EAGAIN clone,clone3,fork,vfork 1+ $tool -p "$burns" >"$WORK/out" 2>"$WORK/err" 3>&- &
+		pids+=($!)
+		wait_until grep -q Ctrl-C "$WORK/err"
+		kill -TERM "$(pgrep -P "$(pgrep -P "${pids[-1]}" strace)" "${tool%% *}")"
+		wait "${pids[-1]}"
+		grep -q 'in 1 process: no process to read mappings could be started' "$WORK/err"
+	done
 }
 
 # bats test_tags=full,timing
@@ -174,7 +186,10 @@ failing() {	# ERROR CALLS N COMMAND...
 	for kilobytes in $(seq 90000 5000 200000); do
 		run bash -c "ulimit -v $kilobytes; cpuprof -j -F 499 -p $pid -o '$WORK/out' 0.3 2>&1 || echo failed"
 		[[ $output != *'cannot name'* ]]
-		[[ $output != *failed* ]] || continue
+		if [[ $output == *failed* ]]; then
+			[[ $output == *": cannot "*": not enough memory: RLIMIT_AS is "*" MB: raise it with 'ulimit -v'"* ]]
+			continue
+		fi
 		[[ $output == *' went without names: there was no memory to read them' ]] && break
 	done
 	echo "$kilobytes KB: $output"

@@ -586,15 +586,17 @@ time.sleep(1000)'
 @test "kernel threads that have nothing to do do not wait, unless -k or --state asks for them" {
 	need_root
 	sees_kernel_threads || skip "needs to see kernel threads"
-	local options shown
-	for options in "" -k "--state SI"; do
-		offcputime -q -j $options 1 >"$WORK/out"
-		shown=$(stacks 'map(select((.comm | test("^(kthreadd|kworker|migration|ksoftirqd)")) and (.state == "S" or .state == "I"))) | length')
-		echo "offcputime $options: $shown stacks of kernel threads that sleep or idle"
-		case $options in
-		"") [ "$shown" -eq 0 ] ;;
-		*) [ "$shown" -gt 0 ] ;;
-		esac
+	local tool options shown
+	for tool in offcputime offwaketime; do
+		for options in "" -k "--state SI"; do
+			$tool -q -j $options 1 >"$WORK/out"
+			shown=$(stacks 'map(select((.comm | test("^(kthreadd|kworker|migration|ksoftirqd)")) and (.state == "S" or .state == "I"))) | length')
+			echo "$tool $options: $shown stacks of kernel threads that sleep or idle"
+			case $options in
+			"") [ "$shown" -eq 0 ] ;;
+			*) [ "$shown" -gt 0 ] ;;
+			esac
+		done
 	done
 }
 

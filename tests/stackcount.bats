@@ -263,11 +263,46 @@ while os.read(0, 1):
 	# while it runs: for a file that nobody runs, the kernel says nothing
 	stackcount -j "u:$WORK/odd:odd_*" -- "$WORK/odd" >"$WORK/out" 2>"$WORK/err"
 	cat "$WORK/err"
-	grep -q "${#codes[@]} functions not probed: the kernel cannot probe their first instructions" "$WORK/err"
+	grep -q "${#codes[@]} functions not probed: the kernel cannot probe their first instructions, or they lie within one" "$WORK/err"
 	[ "$(summary '.samples + .lost')" -eq 1 ]
 	run stackcount "u:$WORK/odd:odd_1" -- "$WORK/odd"
 	[ "$status" -eq 1 ]
 	[[ "$output" == *"the kernel cannot probe its first instruction"* ]]
+}
+
+# a breakpoint there would change what the program does
+@test "a place within an instruction is not probed: an address, a function, a probe" {
+	need_root
+	need gcc objcopy nm readelf perl
+	cat >"$WORK/a.c" <<-'C'
+		volatile long n = 1;
+		__attribute__((noipa)) long hot(long n) { return n * 0x1122334455667788; }
+		int main(void) { return hot(n) != 0x1122334455667788; }
+	C
+	gcc -O1 -o "$WORK/whole" "$WORK/a.c"
+	local hot text
+	hot=$((16#$(nm "$WORK/whole" | awk '$3 == "hot" { print $1 }')))
+	text=$((16#$(readelf -SW "$WORK/whole" | grep -o ' \.text .*' | awk '{ print $3 }')))
+	perl -e 'my $d = pack("Q<3", $ARGV[0] + 2, 0, 0) . "of\0within\0\0"; print pack("L<3a8a*x!4", 8, length $d, 3, "stapsdt", $d)' "$hot" >"$WORK/note"
+	objcopy --add-symbol within=.text:$((hot + 2 - text)),function,global --add-section .note.stapsdt="$WORK/note" "$WORK/whole" "$WORK/prog"
+	local event
+	for event in "u:$WORK/prog+$(printf '0x%x' $((hot + 2)))" "u:$WORK/prog:within"; do
+		run stackcount -q "$event" -- "$WORK/prog"
+		echo "$output"
+		[ "$status" -eq 1 ]
+		[[ $output == *"it lies within an instruction" ]]
+	done
+	run stackcount -q "usdt:$WORK/prog:of:within" -- "$WORK/prog"
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[[ $output == *"or they lie within one" ]]
+	# those before and behind it are probed, and the others of a pattern
+	for event in "u:$WORK/prog+$(printf '0x%x' "$hot")" "u:$WORK/prog+$(printf '0x%x' $((hot + 10)))" "u:$WORK/prog:[hw]*"; do
+		stackcount -q -j -o "$WORK/out" "$event" -- "$WORK/prog" 2>"$WORK/err"
+		[ "$(summary .samples)" -eq 1 ]
+		rm "$WORK/out"
+	done
+	grep -q '^stackcount: 1 function not probed: ' "$WORK/err"
 }
 
 @test "by the address that stacks show, and by the offset in the file: the same" {
@@ -336,7 +371,7 @@ is_counted() {	# PID EVENT
 	[ "$(stackcount -p "$pid" -l u:libc:malloc)" = "$(stackcount -l u:libc:malloc)" ]
 }
 
-@test "-v: whose the probed file is, and who else may write to it" {
+@test "whose the probed file is, and who else may write to it: with -v, and always if others may" {
 	need_root
 	cp /bin/true "$WORK/prog"
 	local mode says
@@ -345,6 +380,8 @@ is_counted() {	# PID EVENT
 		chmod "$mode" "$WORK/prog"
 		stackcount -v "u:$WORK/prog+$(printf '0x%x' $(($(readelf -h "$WORK/prog" | awk '/Entry/ { print $4 }'))))" -- "$WORK/prog" >/dev/null 2>"$WORK/err"
 		grep -qxF "stackcount: probing '$WORK/prog' of uid 65534, $says" "$WORK/err"
+		stackcount -q "u:$WORK/prog+$(printf '0x%x' $(($(readelf -h "$WORK/prog" | awk '/Entry/ { print $4 }'))))" -- "$WORK/prog" >/dev/null 2>"$WORK/err"
+		[ "$(grep -c "probing '$WORK/prog'" "$WORK/err")" -eq "$([ "$mode" = 755 ] && echo 0 || echo 1)" ]
 	done <<-'END'
 		755 which nobody else may write to
 		775 which its group may write to, too
@@ -421,9 +458,10 @@ is_counted() {	# PID EVENT
 @test "what the kernel, the machine or the file does not have is one line, and exit 1; a wrong name is exit 2" {
 	need_root
 	local event
-	for event in t:sched:nonsense u:libc:nonsense u:/nonexistent:main u:/etc/passwd:main u:libc:strlen usdt:libc:nonsense:x \
+	mkfifo "$WORK/fifo"
+	for event in t:sched:nonsense u:libc:nonsense u:/nonexistent:main "u:$WORK/fifo:main" u:/dev/zero:main "usdt:$WORK/fifo:*:*" u:/etc/passwd:main u:libc:strlen usdt:libc:nonsense:x \
 		nonsense-event cpu-clock:period=1000 cycles:precise=2 "u:libc:0x1" u:libc+0x7fffffffffff; do
-		run stackcount "$event" 1
+		run timeout 20 stackcount "$event" 1
 		echo "$event: $status $output"
 		[ "$status" -eq 1 ]
 		[ "${#lines[@]}" -eq 1 ]

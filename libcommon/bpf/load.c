@@ -209,6 +209,7 @@ static void explain(int error, char *cause, size_t size, const char **cure)
 		  "the kernel refuses: lockdown, a seccomp filter or a container may forbid it",
 		  "run on the host, and see 'cat /sys/kernel/security/lockdown'" },
 	};
+	struct rlimit limit;
 
 	/* without CAP_PERFMON, a program lacks helpers */
 	if ((error == -EPERM || error == -EACCES || refused[0]) && !has_capabilities()) {
@@ -218,6 +219,12 @@ static void explain(int error, char *cause, size_t size, const char **cure)
 	}
 	if (explain_kernel(cause, size, cure))
 		return;
+	if (error == -ENOMEM && !getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur != RLIM_INFINITY) {
+		snprintf(cause, size, "not enough memory: RLIMIT_AS is %llu MB",
+			 (unsigned long long)limit.rlim_cur >> 20);
+		*cure = "raise it with 'ulimit -v'";
+		return;
+	}
 	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]) && !reason[0]; i++) {
 		if (causes[i].error == error) {
 			snprintf(cause, size, "%s", causes[i].cause);

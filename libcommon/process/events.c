@@ -38,7 +38,7 @@ struct finding {
 	char path[PATH_MAX]; /* of name->file */
 	struct opened_elf *opened;
 	struct elf_file file;
-	struct code_bounds *bounds; /* of the file, if returns are wanted */
+	struct code_bounds *bounds; /* of the file; NULL for a list of names */
 };
 
 __attribute__((format(printf, 3, 4))) static int fail(struct finding *f, int error,
@@ -186,9 +186,7 @@ static int find_exits(struct finding *f, uint64_t vaddr, uint64_t bytes,
 {
 	if (!f->search->returns || f->search->list || f->events->nr > f->search->most)
 		return 0;
-	if (!f->bounds)
-		f->bounds = code_bounds_read(&f->file);
-	return f->bounds ? function_exits_find(exits, f->bounds, vaddr, bytes) : -ENOMEM;
+	return function_exits_find(exits, f->bounds, vaddr, bytes);
 }
 
 static int fail_at_exits(struct finding *f, int error, const char *name)
@@ -200,33 +198,42 @@ static int fail_at_exits(struct finding *f, int error, const char *name)
 		    name, f->path);
 }
 
-static bool is_unprobeable(const struct finding *f, uint64_t offset)
+/*
+ * Why a probe there would break the program, or cannot be had; NULL: it can. start: of its
+ * function, 0: not known
+ */
+static const char *why_unprobeable(const struct finding *f, uint64_t offset, uint64_t start)
 {
 	const struct elf_segment *s = elf_file_segment_at(&f->file, offset);
 	uint8_t code[MACHINE_BEFORE + 8]; /* enough for prefixes and an opcode */
 	size_t before = s ? offset - s->file_offset : 0;
 
+	if (f->search->list || !s)
+		return NULL;
+	if (!code_begins_instruction(f->bounds, start, offset - s->file_offset + s->vaddr))
+		return "it lies within an instruction";
 	if (before > MACHINE_BEFORE)
 		before = MACHINE_BEFORE;
-	return !f->search->list && !elf_file_read(&f->file, offset - before, code, before + 8) &&
-	       machine_is_unprobeable(code, before + 8, before);
+	if (!elf_file_read(&f->file, offset - before, code, before + 8) &&
+	    machine_is_unprobeable(code, before + 8, before))
+		return "the kernel cannot probe its first instruction";
+	return NULL;
 }
 
-static int fail_at_probe(struct finding *f, const char *name)
+static int fail_at_probe(struct finding *f, const char *name, const char *why)
 {
-	return fail(f, -ENOTSUP,
-		    "cannot probe '%s' in '%s': the kernel cannot probe its first instruction",
-		    name, f->path);
+	return fail(f, -ENOTSUP, "cannot probe '%s' in '%s': %s", name, f->path, why);
 }
 
 static int add_functions(struct finding *f, const struct functions *functions)
 {
-	bool pattern = event_name_is_pattern(f->name->name), unprobeable;
+	bool pattern = event_name_is_pattern(f->name->name);
 	int error = 0;
 
 	for (size_t i = 0; i < functions->nr && !error; i++) {
 		const struct function *function = &functions->functions[i];
 		struct event event = { .file_offset = function->file_offset };
+		const char *unprobeable;
 
 		if (function->chosen && !f->search->list && pattern)
 			continue;
@@ -236,7 +243,7 @@ static int add_functions(struct finding *f, const struct functions *functions)
 				"'%s' stands for several functions; one is chosen when the program "
 				"starts: see -l 'u:%s:*%s*'",
 				function->name, f->name->file, function->name);
-		unprobeable = is_unprobeable(f, function->file_offset);
+		unprobeable = why_unprobeable(f, function->file_offset, 0);
 		error = unprobeable ? 0
 				    : find_exits(f, function->vaddr, function->bytes, &event.exits);
 		if ((unprobeable || (error && error != -ENOMEM)) && pattern) {
@@ -245,7 +252,7 @@ static int add_functions(struct finding *f, const struct functions *functions)
 			continue;
 		}
 		if (unprobeable)
-			return fail_at_probe(f, function->name);
+			return fail_at_probe(f, function->name, unprobeable);
 		if (error)
 			return fail_at_exits(f, error, function->name);
 		error = add(f, event, "%s:%s", f->path, function->name);
@@ -269,29 +276,31 @@ static int find_functions(struct finding *f)
 	return error;
 }
 
-/* by the file's symbols, or its FDEs */
-static bool begins_function(struct finding *f, uint64_t offset)
+/* by the file's symbols, or its FDEs; 0: not known */
+static uint64_t function_of(struct finding *f, uint64_t offset)
 {
 	struct symbol_options options = *f->search->symbols;
 	struct symbols *symbols;
 	struct symbol symbol;
-	bool begins;
+	uint64_t start = 0;
 
 	options.path = f->path;
 	options.opened = f->opened;
 	options.no_demangle = true;
 	if (symbols_read(&symbols, &f->file, &options))
-		return false;
-	begins = symbols_find(symbols, offset, &symbol) && symbol.has_function && !symbol.offset;
+		return 0;
+	if (symbols_find(symbols, offset, &symbol) && symbol.has_function)
+		start = symbol.function_vaddr;
 	symbols_free(symbols);
-	return begins;
+	return start;
 }
 
 static int add_address(struct finding *f)
 {
-	uint64_t offset = f->name->address, vaddr;
+	uint64_t offset = f->name->address, vaddr, start;
 	const struct elf_segment *s;
 	struct event event = {};
+	const char *unprobeable;
 	char name[32];
 	int error;
 
@@ -304,9 +313,11 @@ static int add_address(struct finding *f)
 			    f->name->address, f->path);
 	vaddr = offset - s->file_offset + s->vaddr;
 	snprintf(name, sizeof(name), "0x%" PRIx64, vaddr);
-	if (is_unprobeable(f, offset))
-		return fail_at_probe(f, name);
-	if (f->search->returns && !begins_function(f, offset))
+	start = function_of(f, offset);
+	unprobeable = why_unprobeable(f, offset, start);
+	if (unprobeable)
+		return fail_at_probe(f, name, unprobeable);
+	if (f->search->returns && start != vaddr)
 		return fail(f, -EINVAL, "no function begins at 0x%" PRIx64 " in '%s'",
 			    f->name->address, f->path);
 	event.file_offset = offset;
@@ -314,6 +325,11 @@ static int add_address(struct finding *f)
 	if (error)
 		return fail_at_exits(f, error, name);
 	return add(f, event, "%s+0x%" PRIx64, f->path, vaddr);
+}
+
+static bool is_meant(const struct event_name *name, const struct usdt_probe *probe)
+{
+	return !fnmatch(name->group, probe->provider, 0) && !fnmatch(name->name, probe->name, 0);
 }
 
 static int find_probes(struct finding *f)
@@ -324,14 +340,19 @@ static int find_probes(struct finding *f)
 
 	if (error)
 		return fail_at_file(f, error);
-	for (size_t i = 0; i < nr && !error; i++)
-		if (!fnmatch(f->name->group, probes[i].provider, 0) &&
-		    !fnmatch(f->name->name, probes[i].name, 0))
-			error = add(f,
-				    (struct event){ .file_offset = probes[i].file_offset,
-						    .semaphore_offset = probes[i].semaphore_offset,
-						    .arguments = (char *)probes[i].arguments },
-				    "%s:%s:%s", f->path, probes[i].provider, probes[i].name);
+	for (size_t i = 0; i < nr && !error; i++) {
+		if (!is_meant(f->name, &probes[i]))
+			continue;
+		if (why_unprobeable(f, probes[i].file_offset, 0)) {
+			f->events->nr_left_out++;
+			continue;
+		}
+		error = add(f,
+			    (struct event){ .file_offset = probes[i].file_offset,
+					    .semaphore_offset = probes[i].semaphore_offset,
+					    .arguments = (char *)probes[i].arguments },
+			    "%s:%s:%s", f->path, probes[i].provider, probes[i].name);
+	}
 	free(probes);
 	if (!nr)
 		return fail(f, -ENOENT, "'%s' has no probes: no .note.stapsdt", f->path);
@@ -385,7 +406,8 @@ static void read_file(struct reading *r)
 	} else {
 		if (!elf_file_header(&f->file, SHT_SYMTAB, NULL, &header))
 			debug_key_read(&message.debug, &f->file);
-		message.error = r->find(f);
+		f->bounds = f->search->list ? NULL : code_bounds_read(&f->file, f->search->returns);
+		message.error = f->bounds || f->search->list ? r->find(f) : -ENOMEM;
 	}
 	f->events->nr_mangled = demangle_refused();
 	message.problem = *f->problem;
@@ -662,9 +684,10 @@ static int find_all(struct events *events, const struct event_name *name,
 	if (!error && events->nr == before && events->nr_left_out && !search->returns)
 		return fail(
 			&f, -ENOTSUP,
-			"none of the functions '%s' in '%s' can be probed: the kernel cannot probe their first "
-			"instructions",
-			name->name, f.path);
+			"none of the %ss '%s%s%s' in '%s' can be probed: the kernel cannot probe their first "
+			"instructions, or they lie within one",
+			nouns[name->kind], name->group, *name->group ? ":" : "", name->name,
+			f.path);
 	if (!error && events->nr == before && events->nr_left_out)
 		return fail(
 			&f, -ENOTSUP,

@@ -97,8 +97,11 @@ struct events events_named(const char *name, const struct task_filter *filter)
 		find_some(name, (struct events_search){ .kinds = EVENTS_ALL }, filter);
 
 	if (events.nr_left_out)
-		cli_warn("%s not probed: the kernel cannot probe their first instructions",
-			 counted(events.nr_left_out, "functions").text);
+		cli_warn(
+			"%s not probed: the kernel cannot probe their first instructions, or they lie within one",
+			counted(events.nr_left_out,
+				events.events[0].kind == EVENT_USDT ? "probes" : "functions")
+				.text);
 	warn_of_ambiguous(events.nr_ambiguous);
 	return events;
 }
@@ -369,11 +372,11 @@ static int look_at_file(void *arg)
 }
 
 /* Who may write to a file decides what is probed in it. */
-static void say_owner(const struct events *events)
+static void say_owner(const struct events *events, bool always)
 {
 	struct stat stat;
 
-	if (fstat(events->fd, &stat))
+	if (fstat(events->fd, &stat) || (!always && !(stat.st_mode & (S_IWGRP | S_IWOTH))))
 		return;
 	cli_warn("probing '%s' of uid %u, %s", events->events[0].path, stat.st_uid,
 		 stat.st_mode & S_IWOTH   ? "which everybody may write to"
@@ -395,8 +398,7 @@ void events_watch_file(struct events_watch *w, struct run *run, struct links *li
 
 	if (!in_user_code(events))
 		return;
-	if (run->options->verbose)
-		say_owner(events);
+	say_owner(events, run->options->verbose);
 	*w = (struct events_watch){ run, links, events, inotify_init1(IN_NONBLOCK | IN_CLOEXEC) };
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", events->fd);
 	if (w->fd < 0 ||

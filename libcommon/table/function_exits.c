@@ -14,6 +14,7 @@
 #define MAX_PART_BYTES (1 << 20)
 #define MAX_FILE_BYTES (64 << 20) /* that are decoded, of one file */
 #define MAX_EXITS      256
+#define MAX_INSN_BYTES 16
 #define MAX_DATA       64 /* addresses that a function reads or takes */
 
 struct span {
@@ -65,16 +66,17 @@ static int read_fdes(struct code_bounds *bounds)
 	return 0;
 }
 
-struct code_bounds *code_bounds_read(struct elf_file *file)
+struct code_bounds *code_bounds_read(struct elf_file *file, bool exits)
 {
 	struct code_bounds *bounds = calloc(1, sizeof(*bounds));
-	int error;
+	int error = 0;
 
 	if (!bounds)
 		return NULL;
 	bounds->file = file;
 	bounds->left_bytes = MAX_FILE_BYTES;
-	error = unwind_table_build(&bounds->table, file);
+	if (exits)
+		error = unwind_table_build(&bounds->table, file);
 	if (error == -ENOENT)
 		error = unwind_table_build_code(&bounds->table, file);
 	/* without a table, the code alone has to do */
@@ -101,6 +103,35 @@ static const struct span *fde_of(const struct code_bounds *bounds, uint64_t vadd
 	return i && vaddr - bounds->fdes[i - 1].start < bounds->fdes[i - 1].length
 		       ? &bounds->fdes[i - 1]
 		       : NULL;
+}
+
+bool code_begins_instruction(const struct code_bounds *bounds, uint64_t start, uint64_t vaddr)
+{
+	const struct span *fde = fde_of(bounds, vaddr);
+	uint64_t from = fde ? fde->start : start, end = vaddr + MAX_INSN_BYTES, offset, at = from;
+	struct machine_memory memory = {};
+	bool begins = true;
+	uint8_t *code;
+
+	if (!from || from >= vaddr || vaddr - from > MAX_PART_BYTES ||
+	    !elf_file_offset_of(bounds->file, from, &offset))
+		return true;
+	if (fde && end > fde->start + fde->length)
+		end = fde->start + fde->length;
+	code = malloc(end - from);
+	if (!code || elf_file_read(bounds->file, offset, code, end - from))
+		at = vaddr;
+	while (at < vaddr) {
+		struct machine_step step;
+		size_t bytes = machine_step(code + (at - from), end - at, at, &memory, &step);
+
+		if (!bytes)
+			break;
+		begins = bytes <= vaddr - at;
+		at += bytes;
+	}
+	free(code);
+	return begins;
 }
 
 static struct eh_rule rule_at(const struct code_bounds *bounds, uint64_t vaddr)

@@ -16,11 +16,17 @@
 struct code_bounds;
 
 /*
- * What is known of a file's code, for any number of its functions; the file must outlive it. NULL:
- * no memory
+ * What is known of a file's code, for any number of its functions; the file must outlive it. exits:
+ * function_exits_find() is to be called, too. NULL: no memory
  */
-struct code_bounds *code_bounds_read(struct elf_file *file);
+struct code_bounds *code_bounds_read(struct elf_file *file, bool exits);
 void code_bounds_free(struct code_bounds *bounds);
+
+/*
+ * Does an instruction begin at vaddr, and not before it? What lies between `start`, 0: that of its
+ * FDE, and there is decoded; true, too, where that does not tell.
+ */
+bool code_begins_instruction(const struct code_bounds *bounds, uint64_t start, uint64_t vaddr);
 
 struct function_exit {
 	uint64_t file_offset; /* of the instruction */

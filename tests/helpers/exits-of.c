@@ -23,7 +23,7 @@ int main(int argc, char **argv)
 	if (fd < 0 || elf_file_open(&file, fd) ||
 	    functions_find(&functions, &file, &options, argv[2]))
 		return 1;
-	bounds = code_bounds_read(&file);
+	bounds = code_bounds_read(&file, true);
 	if (!bounds)
 		return 1;
 	for (size_t i = 0; i < functions.nr; i++) {

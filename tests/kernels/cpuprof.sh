@@ -14,7 +14,7 @@ echo "nested $nested deep $deep"
 grep '^{' /tmp/out
 kill $nested $deep
 if [ "$SIZE" = full ]; then
-	measure cpuprof -j -F 199 -- nested burn 1
+	measure cpuprof -j -F 199 --every 4 -- nested burn 10
 	sed -n 's/^{/command {/p' /tmp/out
 fi
 [ -e /bin/stack-of ] || exit 0	# it reads x86's registers

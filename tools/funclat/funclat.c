@@ -142,7 +142,9 @@ static void attach_to_returns(struct funclat_bpf *bpf, struct links *links, cons
 		.at_exits = bpf->progs.user_function_leaves,
 		.returned = o->return_probes ? bpf->progs.user_function_returned : NULL,
 	};
-	size_t nr;
+	const char *where =
+		(tasks->pids.nr || tasks->tids.nr) && !tasks->children ? "" : " in every process";
+	size_t nr, nr_returned = 0;
 
 	if (kernel) {
 		events_attach(links, bpf->progs.kernel_function_returns, &functions, true, tasks);
@@ -152,15 +154,18 @@ static void attach_to_returns(struct funclat_bpf *bpf, struct links *links, cons
 	if (functions.nr_left_out)
 		cli_warn("%s not timed: they do not return, or not all their exits are known",
 			 counted(functions.nr_left_out, "functions").text);
+	for (size_t i = 0; i < functions.nr && o->return_probes; i++)
+		nr_returned += functions.events[i].exits.returns_by_stack;
 	if (nr && !o->histograms.run.quiet)
 		cli_warn("returns are probed at %s, which costs 10 to 20 us a call%s%s",
-			 counted(nr, "instructions").text,
-			 (tasks->pids.nr || tasks->tids.nr) && !tasks->children
-				 ? ""
-				 : " in every process",
+			 counted(nr, "instructions").text, where,
 			 o->return_probes
 				 ? ""
 				 : ": --return-probes is cheaper, but breaks some programs");
+	if (nr_returned && !o->histograms.run.quiet)
+		cli_warn(
+			"return addresses of %s are replaced, which costs 1 to 11 us a call%s, and breaks some programs",
+			counted(nr_returned, "functions").text, where);
 }
 
 /* Returns first, so that each call that is seen to begin is seen to return. */

@@ -297,8 +297,7 @@ int main(int argc, char **argv)
 		"events lost: the BPF program of another thread was preempted on their CPU",
 		.lost = true
 	};
-	links_detach(&links);
-
 	stack_session_report(&session, &o.stacks, &counted, losses, 2);
+	links_detach(&links); /* after the report, because older kernels take their time */
 	return stack_session_close(&session);
 }
