@@ -125,6 +125,41 @@ without() {	# SECONDS PROCESSES
 	rm "$FILES/library"
 }
 
+@test "functions of Python that are made without end" {
+	bystander
+	without 5 1
+	as_nobody /usr/bin/python3 "$ROOT/tests/workloads/new_functions.py" 300 24 100
+	sleep 1
+	stands 5
+}
+
+@test "functions of Python that have more references than is possible, in stacks that never come again" {
+	bystander
+	without 5 1
+	as_nobody /usr/bin/python3 "$ROOT/tests/workloads/shared_code.py"
+	sleep 1
+	stands 5
+}
+
+@test "a JVM that is none, and says what it likes of its code" {
+	bystander
+	local jvm
+	jvm=$(find /usr/lib/jvm -name libjvm.so 2>/dev/null | head -n 1)
+	[ -n "$jvm" ] || skip "needs java"
+	without 5 1
+	as_nobody "$ROOT/build/tests/fake-jvm" "$jvm" 400 200000 16 100
+	sleep 1
+	stands 5
+}
+
+@test "8 threads that change their stacks all the time" {
+	bystander
+	without 5 8
+	as_nobody "$ROOT/build/tests/many-stacks" 8
+	sleep 1
+	stands 5
+}
+
 @test "a ceiling of 64 MB: 30 processes with 15,000 mappings each, and files with large tables" {
 	bystander
 	hostile-elf cfi "$FILES/large0" 60000

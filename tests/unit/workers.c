@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "process/worker_message.h"
 #include "process/workers.h"
 #include "check.h"
 
@@ -693,9 +694,45 @@ static void test_refused_message(void)
 	close(ends[1]);
 }
 
+/* One that was taken over: it answers, and goes on writing where the answer was. */
+static size_t write_on(void *area, size_t bytes, size_t room, struct worker_file *file)
+{
+	const struct worker_message message = { .bytes = 8, .file.fd = -EBADF };
+	volatile uint64_t *word = area;
+	uint64_t end = clock_ns() + 300000000;
+
+	(void)bytes, (void)room, (void)file;
+	if (!worker_message_send(0, &message, 0))
+		_exit(1);
+	while (clock_ns() < end)
+		++*word;
+	_exit(0);
+}
+
+static void test_answer_stays(void)
+{
+	struct worker_answer got;
+	uint64_t first, then;
+	struct workers *w;
+
+	if (!check(!workers_new(&w, 1, 4096,
+				&(struct worker_limits){ .cpu_ms = 2000, .bytes = MAX_BYTES },
+				write_on)))
+		return;
+	got = workers_call(w, 0, "", 1, 0);
+	if (check(!got.error && got.nr == 8, "%d", got.error)) {
+		memcpy(&first, got.bytes, 8);
+		usleep(200000);
+		memcpy(&then, got.bytes, 8);
+		check(first == then, "%lu, then %lu", first, then);
+	}
+	workers_free(w);
+}
+
 int main(void)
 {
 	test_refused_message();
+	test_answer_stays();
 	test_unstartable();
 	test_limits();
 	test_started_later();
