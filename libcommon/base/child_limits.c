@@ -133,6 +133,7 @@ void child_limit_rights(enum child_kind kind)
 	forbid_privileges();
 	prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
 	syscall(__NR_setgroups, 0, NULL);
+	setrlimit(RLIMIT_FSIZE, &(struct rlimit){ 0, 0 });
 	/*
 	 * Where IDs cannot be changed, as in a user namespace that has not this one, or the tool
 	 * could not end its child then, files are read as nobody's at least.
