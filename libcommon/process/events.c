@@ -314,12 +314,12 @@ static int add_address(struct finding *f)
 	vaddr = offset - s->file_offset + s->vaddr;
 	snprintf(name, sizeof(name), "0x%" PRIx64, vaddr);
 	start = function_of(f, offset);
-	unprobeable = why_unprobeable(f, offset, start);
-	if (unprobeable)
-		return fail_at_probe(f, name, unprobeable);
 	if (f->search->returns && start != vaddr)
 		return fail(f, -EINVAL, "no function begins at 0x%" PRIx64 " in '%s'",
 			    f->name->address, f->path);
+	unprobeable = why_unprobeable(f, offset, start);
+	if (unprobeable)
+		return fail_at_probe(f, name, unprobeable);
 	event.file_offset = offset;
 	error = find_exits(f, vaddr, 0, &event.exits);
 	if (error)
