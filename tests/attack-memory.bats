@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-or-later
 # An ordinary user's files and mappings that would exhaust whoever follows them. Beside each attack, a run lasts as long as
-# without it, and a second; memory stays below its ceiling; who does nothing keeps whole stacks and names; what went without is named.
+# without it, and a second; memory stays below its ceiling; who does nothing keeps whole stacks and names; what
+# went without is named.
 # bats file_tags=full,alone
 
 load lib.bash

@@ -554,7 +554,7 @@ rights_of() {	# PID
 print(".section .note.GNU-stack")' >"$WORK/many.s"
 	gcc -shared -nostdlib -o "$WORK/many.so" "$WORK/many.s" 2>/dev/null
 	"$ROOT/build/stackcount" -l "u:$WORK/many.so:a::*" >"$WORK/out" 2>"$WORK/err" 3>&- &
-	local tool=$! child seccomp uid caps fd
+	local tool=$! child demangler seccomp uid caps fd
 	pids+=("$tool")
 	is_limited() {
 		child=$(pgrep -P "$tool") && [[ $(rights_of "$child") = 2\ * ]] && kill -STOP "$child"
@@ -570,8 +570,8 @@ print(".section .note.GNU-stack")' >"$WORK/many.s"
 		[[ $(readlink "$fd") = socket:* || $(readlink "$fd") = "$WORK/many.so" ]]
 	done
 	[ "$(pgrep -c -P "$child")" -ge 1 ]
-	for fd in $(pgrep -P "$child"); do
-		[[ $(rights_of "$fd") = 2\ *\ 0000000000000000 ]]
+	for demangler in $(pgrep -P "$child"); do
+		[[ $(rights_of "$demangler") = 2\ *\ 0000000000000000 ]]
 	done
 	kill -CONT "$child"
 	wait "$tool"

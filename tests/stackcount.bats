@@ -374,13 +374,14 @@ is_counted() {	# PID EVENT
 @test "whose the probed file is, and who else may write to it: with -v, and always if others may" {
 	need_root
 	cp /bin/true "$WORK/prog"
-	local mode says
+	local mode says event
+	event=u:$WORK/prog+$(readelf -h "$WORK/prog" | awk '/Entry/ { print $4 }')
 	while read -r mode says; do
 		chown 65534:65534 "$WORK/prog"
 		chmod "$mode" "$WORK/prog"
-		stackcount -v "u:$WORK/prog+$(printf '0x%x' $(($(readelf -h "$WORK/prog" | awk '/Entry/ { print $4 }'))))" -- "$WORK/prog" >/dev/null 2>"$WORK/err"
+		stackcount -v "$event" -- "$WORK/prog" >/dev/null 2>"$WORK/err"
 		grep -qxF "stackcount: probing '$WORK/prog' of uid 65534, $says" "$WORK/err"
-		stackcount -q "u:$WORK/prog+$(printf '0x%x' $(($(readelf -h "$WORK/prog" | awk '/Entry/ { print $4 }'))))" -- "$WORK/prog" >/dev/null 2>"$WORK/err"
+		stackcount -q "$event" -- "$WORK/prog" >/dev/null 2>"$WORK/err"
 		[ "$(grep -c "probing '$WORK/prog'" "$WORK/err")" -eq "$([ "$mode" = 755 ] && echo 0 || echo 1)" ]
 	done <<-'END'
 		755 which nobody else may write to
@@ -459,7 +460,8 @@ is_counted() {	# PID EVENT
 	need_root
 	local event
 	mkfifo "$WORK/fifo"
-	for event in t:sched:nonsense u:libc:nonsense u:/nonexistent:main "u:$WORK/fifo:main" u:/dev/zero:main "usdt:$WORK/fifo:*:*" u:/etc/passwd:main u:libc:strlen usdt:libc:nonsense:x \
+	for event in t:sched:nonsense u:libc:nonsense u:/nonexistent:main u:/etc/passwd:main u:libc:strlen usdt:libc:nonsense:x \
+		"u:$WORK/fifo:main" u:/dev/zero:main "usdt:$WORK/fifo:*:*" \
 		nonsense-event cpu-clock:period=1000 cycles:precise=2 "u:libc:0x1" u:libc+0x7fffffffffff; do
 		run timeout 20 stackcount "$event" 1
 		echo "$event: $status $output"

@@ -251,15 +251,23 @@ void debug_files_find(struct debug_files *files, const struct debug_search *sear
 	search_root(&s, -1, search->root < 0 && !search->elsewhere);
 }
 
+int debug_file_take(struct debug_files *files, struct elf_file *file)
+{
+	struct debug_key key;
+
+	debug_key_read(&key, file);
+	return debug_files_take(files, &key);
+}
+
 int debug_file_open(struct opened_elf *opened, const struct debug_search *search,
 		    struct elf_file *file, const char *path)
 {
 	struct debug_files files;
 	struct debug_key key;
 
-	debug_key_read(&key, file);
 	if (opened)
-		return debug_files_take(&opened->local, &key);
+		return debug_file_take(&opened->local, file);
+	debug_key_read(&key, file);
 	debug_files_find(&files, search, &key, file->fd, path);
 	return debug_files_take(&files, &key);
 }

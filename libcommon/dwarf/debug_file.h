@@ -76,6 +76,8 @@ void debug_files_find(struct debug_files *files, const struct debug_search *sear
  * fd, which is the caller's. Closes the others. -ENOENT: there is none
  */
 int debug_files_take(struct debug_files *files, const struct debug_key *key);
+/* The same, by the key of this file */
+int debug_file_take(struct debug_files *files, struct elf_file *file);
 void debug_files_close(struct debug_files *files);
 
 /*

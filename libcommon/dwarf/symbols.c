@@ -90,14 +90,6 @@ static int read_table_of(struct symbols *s, enum symbol_source source, int fd,
 	return error;
 }
 
-static int take_debug_file(struct debug_files *opened, struct elf_file *file)
-{
-	struct debug_key key;
-
-	debug_key_read(&key, file);
-	return debug_files_take(opened, &key);
-}
-
 static int read_debug_data(struct symbols *s, struct elf_file *file,
 			   const struct symbol_options *options)
 {
@@ -205,7 +197,7 @@ static int read_tables(struct symbols *s, struct elf_file *file,
 		error = read_debug_data(s, file, options);
 		if (!error && !s->tables[SOURCE_DEBUG_DATA].nr && options->opened)
 			error = read_table_of(s, SOURCE_DEBUGINFOD,
-					      take_debug_file(&options->opened->fetched, file),
+					      debug_file_take(&options->opened->fetched, file),
 					      options);
 		if (!error)
 			error = read_go_table(s, file, options);

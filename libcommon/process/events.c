@@ -313,7 +313,10 @@ static int add_address(struct finding *f)
 			    f->name->address, f->path);
 	vaddr = offset - s->file_offset + s->vaddr;
 	snprintf(name, sizeof(name), "0x%" PRIx64, vaddr);
-	start = function_of(f, offset);
+	/* symbols take long to read: only where no FDE says where the function begins */
+	start = f->search->returns || (f->bounds && !code_has_fde(f->bounds, vaddr))
+			? function_of(f, offset)
+			: 0;
 	if (f->search->returns && start != vaddr)
 		return fail(f, -EINVAL, "no function begins at 0x%" PRIx64 " in '%s'",
 			    f->name->address, f->path);
@@ -518,11 +521,9 @@ static int find_by_child(struct finding *f, int (*find)(struct finding *f))
 		events_free(&found);
 		found = other;
 	}
-	all->events = found.events;
-	all->nr = found.nr;
-	all->room = found.room;
-	all->nr_left_out = found.nr_left_out;
-	all->nr_mangled = found.nr_mangled;
+	found.fd = all->fd;
+	found.changed = all->changed;
+	*all = found;
 	*f->problem = message.problem;
 	return message.error;
 }

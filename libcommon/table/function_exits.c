@@ -105,6 +105,11 @@ static const struct span *fde_of(const struct code_bounds *bounds, uint64_t vadd
 		       : NULL;
 }
 
+bool code_has_fde(const struct code_bounds *bounds, uint64_t vaddr)
+{
+	return fde_of(bounds, vaddr);
+}
+
 bool code_begins_instruction(const struct code_bounds *bounds, uint64_t start, uint64_t vaddr)
 {
 	const struct span *fde = fde_of(bounds, vaddr);

@@ -22,6 +22,8 @@ struct code_bounds;
 struct code_bounds *code_bounds_read(struct elf_file *file, bool exits);
 void code_bounds_free(struct code_bounds *bounds);
 
+bool code_has_fde(const struct code_bounds *bounds, uint64_t vaddr);
+
 /*
  * Does an instruction begin at vaddr, and not before it? What lies between `start`, 0: that of its
  * FDE, and there is decoded; true, too, where that does not tell.

@@ -59,14 +59,14 @@ int main(void)
 {
 	static struct events_message none, failed = { -ENOENT, { "because" }, {} }, said;
 	const struct events found = { .events = events, .nr = 2, .nr_left_out = 3 };
-	size_t nr, nr_failed_bytes, first, accepted = 0;
+	size_t nr, accepted = 0;
+	size_t first; /* where the first event is: a failure has the head alone */
 	char *message, *of_failure;
 	struct events read;
 
 	if (!check(events_message_write(&none, &found, &message, &nr)) ||
-	    !check(events_message_write(&failed, &found, &of_failure, &nr_failed_bytes)))
+	    !check(events_message_write(&failed, &found, &of_failure, &first)))
 		return check_done();
-	first = nr_failed_bytes; /* it has the head alone */
 	check(events_message_bytes(message, nr) == nr && events_message_bytes(message, 100) == 0);
 	check(!events_message_read(&said, &read, EVENT_USDT, "/bin/a", message, nr));
 	check(!said.error);
@@ -91,8 +91,7 @@ int main(void)
 	check(read.nr == 2 && !read.events[1].semaphore_offset);
 	events_free(&read);
 
-	check(!events_message_read(&said, &read, EVENT_USDT, "/bin/a", of_failure,
-				   nr_failed_bytes));
+	check(!events_message_read(&said, &read, EVENT_USDT, "/bin/a", of_failure, first));
 	check(said.error == -ENOENT && !strcmp(said.problem.text, "because") && !read.nr);
 	free(of_failure);
 	free(message);
