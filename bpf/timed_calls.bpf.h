@@ -40,7 +40,11 @@
 /* Calls that take longer are also sent one by one; 0: none. Set before loading */
 const volatile __u64 slow_ns;
 
-bool measuring; /* set once all programs are attached, reset before they are detached */
+/*
+ * Set once all programs are attached, and reset at the end. They are detached after the report,
+ * which names the trampolines by which the kernel calls them.
+ */
+bool measuring;
 
 /*
  * The kernel skips a program whose CPU is inside a map operation (bpf_prog_active), even if that is
@@ -114,6 +118,11 @@ static __always_inline struct timed_call *call_in_flight(struct task_struct *tas
 	if (untrusted(task)->bpf_storage)
 		call = bpf_task_storage_get(&calls, task, NULL, 0);
 	return call && call->start_ns ? call : NULL;
+}
+
+static __always_inline struct timed_call *measured_call(struct task_struct *task)
+{
+	return measuring ? call_in_flight(task) : NULL;
 }
 
 /* ---- entry ---- */
@@ -251,7 +260,7 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(thread_switches, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
 {
-	struct timed_call *call = call_in_flight(prev);
+	struct timed_call *call = measured_call(prev);
 
 	if (call) {
 		bool runnable = leaves_runnable(preempt, prev_state);
@@ -265,7 +274,7 @@ int BPF_PROG(thread_switches, bool preempt, struct task_struct *prev, struct tas
 			      runnable);
 		call->kernel_stack = !runnable && stats ? send_kernel_stack(ctx, stats) : 0;
 	}
-	call = call_in_flight(next);
+	call = measured_call(next);
 	if (call)
 		call_period_ends(call, bpf_ktime_get_ns(),
 				 delays_until(next, scheduler_clock(next)));
@@ -275,7 +284,7 @@ int BPF_PROG(thread_switches, bool preempt, struct task_struct *prev, struct tas
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(thread_wakes, struct task_struct *task)
 {
-	struct timed_call *call = call_in_flight(task);
+	struct timed_call *call = measured_call(task);
 
 	if (call)
 		off_cpu_wake(&call->off, task, bpf_ktime_get_ns());
@@ -285,7 +294,7 @@ int BPF_PROG(thread_wakes, struct task_struct *task)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(thread_dies, struct task_struct *task)
 {
-	struct timed_call *call = call_in_flight(task);
+	struct timed_call *call = measured_call(task);
 	struct call_counts *counts = own_counts();
 
 	if (call && counts) {

@@ -21,13 +21,14 @@ struct kallsyms {
 static int read_text(char **text)
 {
 	FILE *file = fopen("/proc/kallsyms", "re");
+	char buffer[1 << 14]; /* it is megabytes, and procfs suggests 1 KB */
 	size_t size = 0;
 	int error = 0;
 
 	if (!file)
 		return -errno;
 	*text = NULL;
-	setvbuf(file, NULL, _IOFBF, 1 << 16); /* it is megabytes, and procfs suggests 1 KB */
+	setvbuf(file, buffer, _IOFBF, sizeof(buffer));
 	errno = 0;
 	if (getdelim(text, &size, 0, file) < 0)
 		error = errno ? -errno : -ENODATA;

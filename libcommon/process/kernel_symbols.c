@@ -38,12 +38,6 @@ struct kernel_symbols *kernel_symbols_new(kernel_symbol_fn *ask, void *arg)
 	return s;
 }
 
-void kernel_symbols_read(struct kernel_symbols *s)
-{
-	if (!s->kallsyms)
-		s->kallsyms = kallsyms_read();
-}
-
 int kernel_symbols_error(const struct kernel_symbols *s)
 {
 	return s->kallsyms ? kallsyms_error(s->kallsyms) : 0;
@@ -116,7 +110,8 @@ static void look_up(struct kernel_symbols *s, uint64_t address, bool asked,
 {
 	const struct kallsym *found;
 
-	kernel_symbols_read(s);
+	if (!s->kallsyms)
+		s->kallsyms = kallsyms_read();
 	found = s->kallsyms ? kallsyms_find(s->kallsyms, address) : NULL;
 	if (found && !(asked && address - found->start >= TRAMPOLINE_BYTES))
 		*symbol = (struct kernel_symbol){

@@ -29,8 +29,6 @@ typedef int kernel_symbol_fn(void *arg, uint64_t address, const char **text, boo
  * /proc/kallsyms, which is read once. NULL: no memory
  */
 struct kernel_symbols *kernel_symbols_new(kernel_symbol_fn *ask, void *arg);
-/* Reads /proc/kallsyms now, unless that was done already: for symbols that will be gone soon */
-void kernel_symbols_read(struct kernel_symbols *symbols);
 void kernel_symbols_renew(struct kernel_symbols *symbols, uint64_t now_ns);
 void kernel_symbols_free(struct kernel_symbols *symbols);
 

@@ -274,12 +274,6 @@ void stack_session_open(struct stack_session *s, struct bpf_object *object,
 
 /* ---- what was gathered ---- */
 
-void stack_session_see_trampolines(struct stack_session *s)
-{
-	if (!s->wanted->only_user)
-		kernel_symbols_read(s->kernel);
-}
-
 void stack_session_drain(struct stack_session *s)
 {
 	priority_take_for(2 * REPORT_CPU_MS); /* with what the ring buffer still has */

@@ -140,14 +140,7 @@ void stack_session_show_progress(struct stack_session *session, const char *coun
 void stack_session_measure(struct stack_session *session, const struct stack_options *options,
 			   const struct measure *measure);
 
-/*
- * Reads the kernel's symbols. Call it before detaching programs that the kernel calls by
- * trampolines (fentry, kprobes by ftrace): kernel stacks contain trampolines, and detaching removes
- * their symbols.
- */
-void stack_session_see_trampolines(struct stack_session *session);
-
-/* To be called when no program is attached any more: handles the rest of the buffers. */
+/* To be called when no program measures any more: handles the rest of the buffers. */
 void stack_session_drain(struct stack_session *session);
 
 /* A writer to the run's output, valid until close. */

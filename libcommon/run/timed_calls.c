@@ -58,8 +58,6 @@ void timed_calls_measure(struct timed_calls *c, const struct links *links)
 	*c->measuring = false;
 	c->missed = kernel_missed(links);
 	c->missed.count += links_missed(&c->scheduler);
-	stack_session_see_trampolines(&c->stacks);
-	links_detach(&c->scheduler);
 }
 
 void timed_calls_finish(struct timed_calls *c)
@@ -123,8 +121,10 @@ void timed_calls_report(struct timed_calls *c, uint64_t lost_calls, const struct
 	say_in_flight(c, shared[0].count);
 }
 
-int timed_calls_close(struct timed_calls *c)
+int timed_calls_close(struct timed_calls *c, struct links *links)
 {
+	links_detach(links);
+	links_detach(&c->scheduler);
 	free(c->in_flight);
 	histogram_session_close(&c->histograms);
 	slow_calls_close(&c->slow);

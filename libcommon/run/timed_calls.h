@@ -5,7 +5,7 @@
  * lost. Errors end the tool with a message.
  *
  *   stack_session_configure   histogram_session_configure   (load)
- *   timed_calls_open   (attach)   timed_calls_measure   (detach)
+ *   timed_calls_open   (attach)   timed_calls_measure
  *   timed_calls_finish   timed_calls_report   return timed_calls_close
  */
 #ifndef EHPERF_RUN_TIMED_CALLS_H
@@ -62,7 +62,10 @@ void timed_calls_finish(struct timed_calls *calls);
 void timed_calls_report(struct timed_calls *calls, uint64_t lost_calls, const struct loss *own,
 			size_t nr_own);
 
-/* the tool's exit status */
-int timed_calls_close(struct timed_calls *calls);
+/*
+ * Detaches the tool's own programs, links, too: after the report, because older kernels take their
+ * time. Returns the tool's exit status.
+ */
+int timed_calls_close(struct timed_calls *calls, struct links *links);
 
 #endif

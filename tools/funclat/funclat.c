@@ -230,6 +230,5 @@ int main(int argc, char **argv)
 	calls.missed.count += bpf->bss->lost_preempting;
 	timed_calls_finish(&calls);
 	report(&calls, bpf->obj);
-	links_detach(&links); /* after the report, because older kernels take their time */
-	return timed_calls_close(&calls);
+	return timed_calls_close(&calls, &links);
 }

@@ -273,9 +273,12 @@ static __always_inline void returns(struct task_struct *task, const struct pt_re
 	__u64 now_ns = bpf_ktime_get_ns();
 	struct call_counts *counts = own_counts();
 	bool again;
-	struct timed_call *call = call_leave(task, way, &again);
+	struct timed_call *call;
 
-	if (!counts || again)
+	if (!counts || !measuring)
+		return;
+	call = call_leave(task, way, &again);
+	if (again)
 		return;
 	if (!call) {
 		count_unseen(task, regs, result, way);

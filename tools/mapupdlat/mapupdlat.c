@@ -215,8 +215,7 @@ int main(int argc, char **argv)
 	run_doing(&calls.stacks.run, "Measuring bpf(2) on maps");
 	add_filters(calls.stacks.run.filters, &o);
 	timed_calls_measure(&calls, &links);
-	links_detach(&links);
 	timed_calls_finish(&calls);
 	report(&calls, bpf->obj);
-	return timed_calls_close(&calls);
+	return timed_calls_close(&calls, &links);
 }
