@@ -826,12 +826,7 @@ fetched_in_time() {	# SECONDS
 	need_root
 	need gcc
 	local i
-	{
-		printf '.text\n.globl main\nmain:\n call spin\n jmp main\n.type spin,@function\nspin: mov $100000000,%%eax\n1: dec %%eax\n jnz 1b\n ret\n'
-		seq -f '_ZN3abc1fEiiiiRKSs%.0f:' 700000
-		printf '.section .note.GNU-stack\n'
-	} >"$WORK/many.s"
-	gcc -o "$WORK/many0" "$WORK/many.s"
+	many-symbols "$WORK/many0" 700000
 	echo 'int spin(void) { for (volatile int i = 0; i < 100000000; i++); return 0; } int main(void) { for (;;) spin(); }' >"$WORK/victim.c"
 	gcc -O1 -fno-inline -o "$WORK/victim" "$WORK/victim.c"
 	for i in {1..15}; do cp "$WORK/many0" "$WORK/many$i"; done

@@ -9,6 +9,8 @@
  *                                    again
  *   mapper churn SECONDS DIR FILE    makes copies of FILE, maps them, burns some CPU time, runs one
  *                                    ("FILE burn TIME"), and unlinks them, again and again
+ *   mapper storm SECONDS CHILDREN TIMES FILE   maps FILE as hold does and forks; all of them make
+ *                                    processes as fast as they can, each second one runs true
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -146,6 +148,29 @@ static int churn(double until, const char *directory, const char *file)
 	return 0;
 }
 
+static int storm(double until, long children, long times, const char *file)
+{
+	pid_t pid;
+
+	map(file, times);
+	for (; children > 0; children--)
+		if (!fork()) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			break;
+		}
+	for (long nr = 0; now() < until; nr++) {
+		pid = nr & 1 ? fork() : vfork();
+		if (!pid) {
+			if (!(nr & 1))
+				execl("/bin/true", "true", NULL);
+			_exit(1);
+		}
+		if (pid > 0)
+			waitpid(pid, NULL, 0);
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	double until = argc > 2 ? now() + atof(argv[2]) : 0;
@@ -156,7 +181,10 @@ int main(int argc, char **argv)
 		return loop(until, argv + 3);
 	if (argc == 5 && !strcmp(argv[1], "churn"))
 		return churn(until, argv[3], argv[4]);
-	fputs("usage: mapper hold SECONDS CHILDREN TIMES FILE... | loop SECONDS FILE... | churn SECONDS DIR FILE\n",
+	if (argc == 6 && !strcmp(argv[1], "storm"))
+		return storm(until, atol(argv[3]), atol(argv[4]), argv[5]);
+	fputs("usage: mapper hold SECONDS CHILDREN TIMES FILE... | loop SECONDS FILE... | churn SECONDS DIR FILE |"
+	      " storm SECONDS CHILDREN TIMES FILE\n",
 	      stderr);
 	return 2;
 }
