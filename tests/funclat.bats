@@ -57,11 +57,6 @@ between_its_clocks() {	# FUNCTION
 	done
 }
 
-# CPU time that no thread's clock has, so far
-others_ns() {
-	awk "BEGIN { printf \"%.0f\", ($(cpu_seconds steal) + $(cpu_seconds irq) + $(cpu_seconds softirq)) * 1e9 }"
-}
-
 @test "calls whose times are known: count, total, quartiles; blocked or on the CPU" {
 	need_root
 	local others cpu

@@ -162,6 +162,11 @@ cpu_seconds() {	# WAY
 		$1 == "cpu" { for (i = 1; i <= n; i++) if (ways[i] == way) print $(i + 1) / hz }' /proc/stat
 }
 
+# CPU time that no thread's clock has, so far
+others_ns() {
+	awk "BEGIN { printf \"%.0f\", ($(cpu_seconds steal) + $(cpu_seconds irq) + $(cpu_seconds softirq)) * 1e9 }"
+}
+
 # false in a PID namespace of its own
 sees_kernel_threads() {
 	[ "$(cat /proc/2/comm)" = kthreadd ]
