@@ -158,6 +158,42 @@ failing() {	# ERROR CALLS N COMMAND...
 	[ "$(grep -c 'could be started' "$WORK/err")" -le 2 ]	# for names, too
 }
 
+# runs a command in a cgroup of its own with this limit, by either version of cgroups
+limited() {	# memory|pids LIMIT COMMAND...
+	local group=/sys/fs/cgroup/$1 file=max status=0
+	[ -d "$group" ] || group=/sys/fs/cgroup
+	[ "$1 ${group##*/}" != "memory memory" ] || file=limit_in_bytes
+	group=$group/ehperf-$BATS_TEST_NUMBER-$$
+	mkdir "$group"
+	echo "$2" >"$group/$1.$file"
+	# shellcheck disable=SC2016
+	bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "${@:3}" || status=$?
+	rmdir "$group"
+	return $status
+}
+
+# bats test_tags=full
+@test "a cgroup's limits: with pids.max 1 it is measured, in time; where the memory is too little, this is the cause" {
+	need_root
+	local tool began dir=/sys/fs/cgroup
+	[ -w $dir/memory/cgroup.procs ] || grep -q memory $dir/cgroup.subtree_control 2>/dev/null || skip "needs cgroups whose limits it may set"
+	background nested burn 60
+	local burns=$pid
+	background nested sleep
+	for tool in cpuprof offcputime offwaketime wallprof "stackcount cpu-clock"; do
+		began=${EPOCHREALTIME/./}
+		limited pids 1 $tool -q -p "$burns,$pid" -j -o "$WORK/out" 1 2>"$WORK/err"
+		sed 's/^/# /' "$WORK/err"
+		expect "${EPOCHREALTIME/./} - $began < 10000000 && $(summary .seconds) < 2"
+		grep -q 'could be started: see RLIMIT_NPROC and pids.max' "$WORK/err"
+	done
+	run limited memory 20M cpuprof -q 1
+	[ "$status" -eq 1 ]
+	[[ $output == *"not enough memory, or memory.max of its cgroup is too low"* ]]
+	limited memory 200M cpuprof -q -F 499 -p "$burns" -j -o "$WORK/out" 1 2>"$WORK/err"
+	expect "$(summary .samples) > 20 && $(summary .ended.complete) >= 0.99 * $(summary .samples)"
+}
+
 @test "a limit of few open files is said to be the cause; 128 suffice" {
 	need_root
 	local n

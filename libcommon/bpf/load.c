@@ -197,8 +197,8 @@ static void explain(int error, char *cause, size_t size, const char **cure)
 		int error;
 		const char *cause, *cure;
 	} causes[] = {
-		{ -ENOMEM, "not enough memory, or RLIMIT_MEMLOCK is too low",
-		  "free some, or raise it with 'ulimit -l'" },
+		{ -ENOMEM, "not enough memory, or memory.max of its cgroup is too low",
+		  "free some, or raise it" },
 		{ -EMFILE, "too many open files", "raise the limit with 'ulimit -n'" },
 		{ -ENFILE, "too many open files in the system",
 		  "raise the limit in /proc/sys/fs/file-max" },
