@@ -155,26 +155,25 @@ each_program() {	# core|full FUNCTION...
 	[ ${#harmed[@]} -eq 0 ] || { printf 'harmed: %s\n' "${harmed[@]}"; return 1; }
 }
 
-# patterns that match all functions of a file, each no more than a tool takes; if there are more than MOST, some from everywhere
+# patterns that match all functions of a file, each no more than a tool takes; if there are more than MOST, those that match the most
 patterns() {	# FILE MOST
-	funclat -l "u:$1:*" | cut -c $((${#1} + 4))- | awk -v many=250 -v most="$2" '
+	funclat -l "u:$1:*" | cut -c $((${#1} + 4))- | awk -v many=250 '
 		{ names[NR] = $0; for (k = 0; k <= length; k++) nr[substr($0, 1, k)]++ }
 		END {
 			for (i = 1; i <= NR; i++) {
 				for (k = 0; k < length(names[i]) && nr[substr(names[i], 1, k)] > many; k++);
 				p = substr(names[i], 1, k) (k < length(names[i]) || nr[names[i]] <= many ? "*" : "")
-				if (!seen[p]++) patterns[n++] = p
+				matched[p]++
 			}
-			for (i = 0; i < n; i++)
-				if (n <= most || int(i * most / n) != int((i - 1) * most / n) || !i) print patterns[i]
-		}'
+			for (p in matched) print matched[p], p
+		}' | sort -k1,1nr -k2 | head -n "$2" | cut -d ' ' -f 2
 }
 
 # all functions of a program are probed, or those of some patterns
 probed() {	# MOST
-	local file pattern tool all events
+	local file pattern tool all events refused
 	for file in $files; do
-		all=() events=0
+		all=() events=0 refused=0
 		mapfile -t all < <(patterns "$file" "$1")
 		[ ${#all[@]} -gt 0 ]
 		for pattern in "${all[@]}"; do
@@ -182,12 +181,16 @@ probed() {	# MOST
 				rm -f "$WORK/out.jsonl"
 				ended "$WORK/watched" "$tool" -q -j -o "$WORK/out.jsonl" "u:$file:$pattern" -- "${command[@]}"
 				# none of these can be timed, or there are more than -l says, which tells one of an address' names
-				! grep -qE 'cannot time|can be timed:|the limit is 500' "$WORK/err" || continue
+				if grep -qE 'cannot time|can be timed:|the limit is 500' "$WORK/err"; then
+					refused=$((refused + 1))
+					continue
+				fi
 				is_unharmed "$tool u:${file##*/}:$pattern"
 				events=$((events + $(jq -s 'map(select(.type == "summary"))[0] | (.calls // .samples // 0) + (.lost // 0)' "$WORK/out.jsonl")))
 			done
 		done
-		echo "# $name: ${#all[@]} patterns in ${file##*/}, $events events" >&3
+		echo "# $name: ${#all[@]} patterns in ${file##*/}, $refused of $((2 * ${#all[@]})) runs refused, $events events" >&3
+		expect "$refused <= ${#all[@]}"
 		[ $events -gt 0 ]
 	done
 }
@@ -343,7 +346,8 @@ print(sorted(batch() for _ in range(100))[50])'
 		'openssl version' 'bash -c "kill -TERM \$\$"')
 	for n in "${!kinds[@]}"; do ended "$WORK/bare$n" bash -c "${kinds[n]}"; done
 	unset LD_LIBRARY_PATH
-	for of in "${tools[@]}" "funclat u:$WORK/lib/libc.so.6:s*"; do
+	# of one letter, s has the most functions that may be probed at once
+	for of in "${tools[@]}" "funclat u:$WORK/lib/libc.so.6:s*" "stackcount u:$WORK/lib/libc.so.6:[sx]*"; do
 		begin "tool${#names[@]}" $of
 		running+=("$tool") names+=("tool${#names[@]}")
 	done
