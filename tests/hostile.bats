@@ -11,6 +11,11 @@ teardown() {
 	rm -rf "$WORK"
 }
 
+# an ordinary user's process
+as_nobody() {	# COMMAND...
+	background setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+}
+
 # starts one more, whose stacks are to be whole whatever the attacker does: $bystander
 bystander() {
 	cp "$ROOT/build/tests/nested" "$WORK/bystander"
@@ -27,8 +32,8 @@ timed() {	# SECONDS ARG...
 	took=$(awk "BEGIN { print ($(date +%s%N) - $start) / 1e9 }")
 }
 
-# cpuprof for SECONDS beside the attack takes at most a second longer than it took without, which is $before, and the
-# bystander's stacks are whole
+# cpuprof for SECONDS beside the attack takes at most a second longer than it took without, which is $before, and what names may
+# take; and the bystander's stacks are whole
 kept() {	# SECONDS ARG...
 	timed "$@"
 	local all whole
@@ -36,7 +41,7 @@ kept() {	# SECONDS ARG...
 		awk '{ all += $1; whole += $2 } END { print all + 0, whole + 0 }')"
 	echo "# $took s, $before s before; $whole of the bystander's $all samples whole" >&3
 	sed 's/^/# /' "$WORK/err"
-	expect "$took < 1.3 * $before + 1"
+	expect "$took < $before + 0.8 + 1"
 	expect "$all > 20 && $whole >= 0.95 * $all"
 }
 
@@ -69,8 +74,10 @@ mount_served() {	# [FILE]
 # bats test_tags=timing
 @test "a file system whose server hangs: the time is kept, and the file named that did not answer" {
 	need_root
+	need setpriv
 	mount_served
-	background "$WORK/mnt/f" burn 60
+	chmod a+x "$WORK"
+	as_nobody "$WORK/mnt/f" burn 60
 	wait_until grep -q "$WORK/mnt/f" "/proc/$pid/maps"
 	sleep 0.3	# what it needs of its file is in memory from now on
 	bystander
@@ -137,7 +144,8 @@ mount_served() {	# [FILE]
 	need setpriv
 	truncate -s 1M "$WORK/zeros"
 	mount_served "$WORK/zeros"
-	background far-stacks 20 "$WORK/mnt/f"
+	chmod a+x "$WORK"
+	as_nobody "$ROOT/build/tests/far-stacks" 20 "$WORK/mnt/f"
 	local hung=$pid tool start
 	wait_until grep -q asleep "$WORK/background.out"
 	background nested hold
@@ -163,11 +171,11 @@ mount_served() {	# [FILE]
 @test "4,000 threads that seem to have stacks of 256 KB: neither memory nor time are taken for them" {
 	need_root
 	need setpriv
-	background setpriv --reuid=65534 --regid=65534 --clear-groups "$ROOT/build/tests/far-stacks" 1
+	as_nobody "$ROOT/build/tests/far-stacks" 1
 	wait_until grep -q asleep "$WORK/background.out"
 	local few=$pid least tool
 	chmod 755 "$WORK"
-	background setpriv --reuid=65534 --regid=65534 --clear-groups "$ROOT/build/tests/far-stacks" 4000
+	as_nobody "$ROOT/build/tests/far-stacks" 4000
 	wait_until grep -q asleep "$WORK/background.out"
 	for tool in offcputime wallprof; do
 		for of in $few $pid; do
@@ -184,11 +192,13 @@ mount_served() {	# [FILE]
 # bats test_tags=full,timing
 @test "perf maps that each take nearly as long as one may: the time is kept, and root's files have their names" {
 	need_root
+	need setpriv
 	head -c 80000000 /dev/zero | tr '\0' '\n' >"$WORK/lines"
+	chown 65534 "$WORK/lines"
 	bystander
 	local i jits=()
 	for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
-		background jits map
+		as_nobody "$ROOT/build/tests/jits" map
 		jits+=("$pid")
 	done
 	timed 1
@@ -196,7 +206,7 @@ mount_served() {	# [FILE]
 	kill "${jits[@]}" 2>/dev/null || true
 	jits=()
 	for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
-		background jits map
+		as_nobody "$ROOT/build/tests/jits" map
 		jits+=("$pid")
 		wait_until [ -e "/tmp/perf-$pid.map" ]
 		ln -f "$WORK/lines" "/tmp/perf-$pid.map"
@@ -236,11 +246,12 @@ mount_served() {	# [FILE]
 
 @test "no device, no FIFO is opened, wherever the path of a mapped file leads by now" {
 	need_root
-	need strace
+	need strace setpriv
+	chmod a+x "$WORK"
 	mkfifo "$WORK/fifo"
 	for to in "$WORK/fifo" /dev/kmsg; do
 		cp "$ROOT/build/tests/nested" "$WORK/mapped"
-		background "$WORK/mapped" burn 60
+		as_nobody "$WORK/mapped" burn 60
 		wait_until grep -q "$WORK/mapped" "/proc/$pid/maps"
 		rm "$WORK/mapped"
 		ln -s "$to" "$WORK/mapped"
@@ -429,6 +440,7 @@ for i in range(300000): print(".loc 1 %d\nnop" % (i + 1))
 print("ret\n.cfi_endproc\n.section .note.GNU-stack")' >"$WORK/spin.s"
 	gcc -g -O1 -o "$WORK/theirs/plain0" "$WORK/burn.c" "$WORK/spin.c"
 	gcc -g -O1 -o "$WORK/theirs/long0" "$WORK/burn.c" "$WORK/spin.s"
+	gcc -O1 -o "$WORK/theirs/cycles0" "$WORK/burn.c" "$ROOT/tests/workloads/dwarf-cycles.s"
 	cp "$WORK/theirs/plain0" "$WORK/theirs/inflated0"
 	cp "$WORK/theirs/plain0" "$WORK/theirs/inflated1"
 	hostile-elf inflate "$WORK/theirs/inflated0" .debug_str 900
@@ -437,14 +449,14 @@ print("ret\n.cfi_endproc\n.section .note.GNU-stack")' >"$WORK/spin.s"
 	printf '%s\0AAAAAAAAAAAAAAAAAAAA' "$WORK/theirs/fifo" >"$WORK/link"
 	objcopy --add-section .gnu_debugaltlink="$WORK/link" "$WORK/theirs/plain0" "$WORK/theirs/linked0"
 	for i in 1 2 3 4 5; do cp "$WORK/theirs/plain0" "$WORK/theirs/plain$i"; done
-	for i in 1 2; do cp "$WORK/theirs/long0" "$WORK/theirs/long$i"; done
+	cp "$WORK/theirs/long0" "$WORK/theirs/long1"
 	chown -R 65534:65534 "$WORK/theirs"
 	install -d -o 65533 "$WORK/users"
 	install -o 65533 "$WORK/theirs/plain0" "$WORK/users/another"
 	setpriv --reuid=65533 --regid=65533 --clear-groups "$WORK/users/another" 100 3>&- &
 	pids+=($!)
 	background "$WORK/victim"
-	for set in "$(echo plain{0..5})" "inflated0 inflated1 linked0 long0 long1 long2"; do
+	for set in "$(echo plain{0..5})" "inflated0 inflated1 linked0 long0 long1 cycles0"; do
 		before=${took:-}
 		local theirs=()
 		for i in $set; do
@@ -460,10 +472,11 @@ print("ret\n.cfi_endproc\n.section .note.GNU-stack")' >"$WORK/spin.s"
 		[ -n "$before" ] || kill "${theirs[@]}"
 	done
 	sed 's/^/# /' "$WORK/err"
-	expect "$took < 1.3 * $before + 1 && $most < 400"
+	expect "$took < $before + 1 + 1 && $most < 400"	# a second of 2 for DWARF, and one
 	[ "$(jq -r -n '[inputs | select(.type == "stack" and .comm == "victim") | .user[0] | select(.symbol == "own") | has("line")] | length > 0 and all' "$WORK/out.jsonl")" = true ]
 	# nor do the files of one user use up the time of another's
 	[ "$(jq -r -n '[inputs | select(.type == "stack" and .comm == "another") | .user[0] | select(.symbol == "spin") | has("line")] | length > 0 and all' "$WORK/out.jsonl")" = true ]
+	[ "$(jq -r -n '[inputs | select(.type == "stack" and .comm == "cycles0") | .user[0].symbol == "spin"] | length > 0 and any' "$WORK/out.jsonl")" = true ]
 	grep -q 'without inlined functions and lines' "$WORK/err"
 	no_child_left
 	# nor when the tool is ended at once
@@ -671,7 +684,7 @@ fetched_in_time() {	# SECONDS
 	took=$(awk "BEGIN { print ($(date +%s%N) - $start) / 1e9 }")
 	echo "# ${DEBUGINFOD_URLS-}: $took s, ${before:-?} s before: $(victims_frames)" >&3
 	sed 's/^/# /' "$WORK/err"
-	[ -z "$before" ] || expect "$took < 1.3 * $before + 1 + $1"
+	[ -z "$before" ] || expect "$took < $before + 1 + $1"
 }
 
 # bats test_tags=timing,full
@@ -794,7 +807,7 @@ fetched_in_time() {	# SECONDS
 	local tool flood victim enough
 	cp "$ROOT/build/tests/many-stacks" "$WORK"
 	chmod 755 "$WORK"
-	background setpriv --reuid=65534 --regid=65534 --clear-groups "$WORK/many-stacks" 4
+	as_nobody "$WORK/many-stacks" 4
 	flood=$pid
 	rm -f "$WORK/err"
 	offcputime -j --max-memory 64 -o "$WORK/out" 2>"$WORK/err" 3>&- &
@@ -833,7 +846,7 @@ fetched_in_time() {	# SECONDS
 	chown 65534 "$WORK"/many*
 	chown 65533 "$WORK/victim"
 	chmod 755 "$WORK"
-	for i in {0..15}; do background setpriv --reuid=65534 --regid=65534 --clear-groups "$WORK/many$i"; done
+	for i in {0..15}; do as_nobody "$WORK/many$i"; done
 	background setpriv --reuid=65533 --regid=65533 --clear-groups "$WORK/victim"
 	cpuprof -j -F 499 -o "$WORK/out" 3 2>"$WORK/err"
 	sed 's/^/# /' "$WORK/err"
@@ -848,7 +861,7 @@ fetched_in_time() {	# SECONDS
 	local flood tool began took
 	cp "$ROOT/build/tests/many-stacks" "$WORK"
 	chmod 755 "$WORK"
-	background setpriv --reuid=65534 --regid=65534 --clear-groups "$WORK/many-stacks" 4
+	as_nobody "$WORK/many-stacks" 4
 	flood=$pid
 	for tool in "offcputime --max-report 4000" wallprof; do
 		rm -f "$WORK"/out.jsonl* "$WORK/err"
@@ -879,7 +892,7 @@ fetched_in_time() {	# SECONDS
 	need jq
 	cp "$ROOT/build/tests/many-stacks" "$WORK"
 	chmod 755 "$WORK"
-	background setpriv --reuid=65534 --regid=65534 --clear-groups "$WORK/many-stacks" 4
+	as_nobody "$WORK/many-stacks" 4
 	# one process with few stacks: a shell that is preempted beside others has more than its user's share of a report
 	background setpriv --reuid=65533 --regid=65533 --clear-groups perl -e 'while (1) { select undef, undef, undef, 0.01 }'
 	local other=$pid
@@ -910,7 +923,7 @@ fetched_in_time() {	# SECONDS
 	local other ending
 	chmod 755 "$WORK"
 	cp "$ROOT/build/tests/many-stacks" "$WORK"
-	background setpriv --reuid=65534 --regid=65534 --clear-groups "$WORK/many-stacks" 4
+	as_nobody "$WORK/many-stacks" 4
 	background setpriv --reuid=65533 --regid=65533 --clear-groups perl -e 'while (1) { select undef, undef, undef, 0.01 }'
 	other=$pid
 	wait_until_it_ran "${pids[0]}" 300
@@ -957,7 +970,7 @@ fetched_in_time() {	# SECONDS
 	tool=$!
 	pids+=("$tool")
 	wait_until grep -q Ctrl-C "$WORK/err"
-	background setpriv --reuid=65534 --regid=65534 --clear-groups "$ROOT/build/tests/mapper" hold 60 0 1 "$WORK"/slow*
+	as_nobody "$ROOT/build/tests/mapper" hold 60 0 1 "$WORK"/slow*
 	wait_until grep -q slow25 "/proc/$pid/maps"
 	sleep 0.3	# for the tool to ask for their tables first
 	background setpriv --reuid=65533 --regid=65533 --clear-groups "$WORK/victim" burn 60
