@@ -30,7 +30,7 @@ full|asan      |gcc            |gcc -O1 -fsanitize=address,undefined -pthread -o
 full|tsan      |gcc            |gcc -O1 -fsanitize=thread -pthread -o $out $src.c         |$out              |$out jumps fork threads
 full|go        |go             |go build -o $out $src.go                                  |$out              |$out
 full|node      |node           |cp -L "$(node -p process.execPath)" $out                  |$out              |$out --stack-size=100 -e "$javascript"
-full|java      |javac java     |jdk                                                       |$dir/jdk/lib/server/libjvm.so|$dir/jdk/bin/java -Xmx64m -cp $dir Unharmed
+full|java      |javac java     |jdk                                                       |$dir/jdk/lib/server/libjvm.so|$dir/jdk/bin/java -Xmx64m -Xss256k -cp $dir Unharmed
 full|xz        |/usr/bin/xz    |lib libc.so.6 liblzma.so.5                                |$dir/liblzma.so.5 $dir/libc.so.6|seq 100000 | xz -2 -T2 | xz -d | cksum; xz -t /etc/passwd; exit $?
 full|sqlite3   |/usr/bin/sqlite3|lib libc.so.6 libsqlite3.so.0                            |$dir/libsqlite3.so.0 $dir/libc.so.6|sqlite3 -bail :memory: "$sql"
 full|openssl   |/usr/bin/openssl|lib libc.so.6 libcrypto.so.3                             |$dir/libcrypto.so.3|seq 20000 | openssl dgst -sha256; seq 2000 | openssl enc -aes-128-cbc -K 00 -iv 00 2>&- | cksum; openssl rsa -in /dev/null 2>&-
