@@ -161,6 +161,32 @@ without() {	# SECONDS PROCESSES
 	stands 5
 }
 
+@test "all of these at once" {
+	bystander
+	without 5 14
+	cp "$ROOT/build/tests/nested" "$FILES"
+	hostile-elf cfi "$FILES/cfi" 1000000
+	hostile-elf sparse "$FILES/sparse" $((1 << 40)) 240000000
+	many-symbols "$FILES/symbols" 700000
+	as_nobody mapper hold 300 2 60000 "$FILES/nested"
+	as_nobody mapper hold 300 0 1 "$FILES/cfi" "$FILES/sparse"
+	as_nobody mapper churn 300 "$FILES" "$FILES/nested"
+	as_nobody "$ROOT/build/tests/many-stacks" 2
+	as_nobody /usr/bin/python3 "$ROOT/tests/workloads/new_functions.py" 300 2 100
+	as_nobody /usr/bin/python3 "$ROOT/tests/workloads/shared_code.py"
+	as_nobody /usr/bin/python3 "$ROOT/tests/workloads/large_lines.py"
+	for i in 1 2 3; do
+		as_nobody "$FILES/symbols"
+		as_nobody "$ROOT/build/tests/jits" map
+	done
+	local jvm
+	jvm=$(find /usr/lib/jvm -name libjvm.so 2>/dev/null | head -n 1)
+	[ -z "$jvm" ] || as_nobody "$ROOT/build/tests/fake-jvm" "$jvm" 400 200000 16 100
+	sleep 4
+	stands 5
+	rm "$FILES"/*
+}
+
 @test "a ceiling of 64 MB: 30 processes with 15,000 mappings each, and files with large tables" {
 	bystander
 	hostile-elf cfi "$FILES/large0" 60000

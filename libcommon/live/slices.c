@@ -110,12 +110,6 @@ void slices_free(struct slices *s)
 
 /* ---- JSON ---- */
 
-static const char *json_text(struct json_object *object)
-{
-	return json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN |
-							      JSON_C_TO_STRING_NOSLASHESCAPE);
-}
-
 /* Prints the object, and frees it. How many bytes it has */
 static size_t put_json(FILE *out, struct json_object *object)
 {

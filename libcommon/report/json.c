@@ -85,12 +85,15 @@ struct json_object *json_address(uint64_t address)
 	return json_object_new_string(text);
 }
 
+const char *json_text(struct json_object *object)
+{
+	return json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN |
+							      JSON_C_TO_STRING_NOSLASHESCAPE);
+}
+
 void json_print(FILE *out, struct json_object *object)
 {
-	print_json_escaped(out,
-			   json_object_to_json_string_ext(object,
-							  JSON_C_TO_STRING_PLAIN |
-								  JSON_C_TO_STRING_NOSLASHESCAPE));
+	print_json_escaped(out, json_text(object));
 	putc('\n', out);
 	json_object_put(object);
 }

@@ -31,6 +31,8 @@ struct json_object *json_address(uint64_t address);
 /* a time of CLOCK_REALTIME: "2026-11-22T07:25:00.123456789Z" */
 struct json_object *json_time(uint64_t realtime_ns);
 
+/* one line, valid until the object is freed, changed or asked again */
+const char *json_text(struct json_object *object);
 /* prints the object and a line end, and frees it */
 void json_print(FILE *out, struct json_object *object);
 

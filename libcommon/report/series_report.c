@@ -100,7 +100,7 @@ struct json_object *series_report_json_stack(const struct stack_writer *w,
 	json_object_object_add(stack, "ended_by",
 			       json_object_new_string(end_reason_name(
 				       has_lost_stack(entry) ? END_LOST : stacks->key.end)));
-	stack_json_frames(w, stacks, stack);
+	stack_json_frames(w, NULL, stacks, stack);
 	return stack;
 }
 

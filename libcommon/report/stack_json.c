@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Stacks as JSON. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <uthash.h>
 
 #include "report/frame_names.h"
 #include "report/json.h"
@@ -10,7 +12,7 @@
 #include "stacks_abi.h"
 #include "unwind/end_reason.h"
 
-/* ---- one stack ---- */
+/* ---- one frame ---- */
 
 static void put_build_id(struct json_object *frame, const struct module *module)
 {
@@ -73,29 +75,134 @@ struct json_object *stack_json_frame(const struct frame_name *name, uint64_t bit
 	return frame;
 }
 
-void stack_json_frames(const struct stack_writer *w, const struct stack_entry *entry,
-		       struct json_object *stack)
+/* ---- frames, of which most are in many stacks ---- */
+
+#define MAX_KNOWN 16384
+
+struct known_frame {
+	struct known_frame_key {
+		uint64_t frame;
+		uint32_t pid;
+		bool kernel;
+	} key;
+	struct json_object *json; /* has the text alone; of inlined functions, too */
+	UT_hash_handle hh;
+};
+
+struct stack_json_known {
+	struct known_frame *frames;
+};
+
+struct stack_json_known *stack_json_known_new(void)
+{
+	return calloc(1, sizeof(struct stack_json_known));
+}
+
+static void forget_all(struct stack_json_known *known)
+{
+	struct known_frame *one, *next;
+
+	HASH_ITER(hh, known->frames, one, next) {
+		HASH_DEL(known->frames, one);
+		json_object_put(one->json);
+		free(one);
+	}
+}
+
+void stack_json_known_free(struct stack_json_known *known)
+{
+	if (!known)
+		return;
+	forget_all(known);
+	free(known);
+}
+
+/* An array's element that is printed as these elements, which are taken. NULL: no memory */
+static struct json_object *as_text(struct json_object *elements[], size_t nr)
+{
+	struct json_object *all = json_object_new_int(0);
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	for (size_t i = 0; i < nr; i++) {
+		if (out)
+			fprintf(out, "%s%s", i ? "," : "", json_text(elements[i]));
+		json_object_put(elements[i]);
+	}
+	if (out && !fclose(out) && all) {
+		json_object_set_serializer(all, json_object_userdata_to_json_string, text,
+					   json_object_free_userdata);
+		return all;
+	}
+	free(text);
+	json_object_put(all);
+	return NULL;
+}
+
+static struct json_object *frame_text(const struct stack_writer *w,
+				      const struct known_frame_key *key)
+{
+	struct json_object *elements[MAX_FRAME_NAMES];
+	struct frame_name names[MAX_FRAME_NAMES];
+	size_t nr = 1;
+
+	if (key->kernel)
+		names[0] = frame_name_kernel(&w->names, key->frame);
+	else
+		nr = frame_names_user(&w->names, key->pid, key->frame, names);
+	for (size_t i = 0; i < nr; i++)
+		elements[i] = stack_json_frame(&names[i], key->kernel ? 0 : key->frame);
+	return nr ? as_text(elements, nr) : NULL;
+}
+
+static void add_frame(const struct stack_writer *w, struct stack_json_known *known,
+		      const struct known_frame_key *key, struct json_object *frames)
+{
+	struct known_frame *found = NULL;
+	struct json_object *json;
+
+	if (known)
+		HASH_FIND(hh, known->frames, key, sizeof(*key), found);
+	json = found ? json_object_get(found->json) : frame_text(w, key);
+	if (json)
+		json_object_array_add(frames, json);
+	if (found || !known || !json)
+		return;
+	if (HASH_COUNT(known->frames) >= MAX_KNOWN)
+		forget_all(known);
+	found = calloc(1, sizeof(*found));
+	if (!found)
+		return;
+	found->key = *key;
+	found->json = json_object_get(json);
+	HASH_ADD(hh, known->frames, key, sizeof(found->key), found);
+}
+
+void stack_json_frames(const struct stack_writer *w, struct stack_json_known *known,
+		       const struct stack_entry *entry, struct json_object *stack)
 {
 	struct json_object *user = json_object_new_array(), *kernel = json_object_new_array();
-	struct frame_name names[MAX_FRAME_NAMES];
+	struct known_frame_key key;
 
+	memset(&key, 0, sizeof(key)); /* the bytes between, too */
+	key.pid = entry->key.pid;
 	for (uint32_t i = 0; entry->user && i < entry->user->nr; i++) {
-		size_t nr =
-			frame_names_user(&w->names, entry->key.pid, entry->user->frames[i], names);
-
-		for (size_t j = 0; j < nr; j++)
-			json_object_array_add(user,
-					      stack_json_frame(&names[j], entry->user->frames[i]));
+		key.frame = entry->user->frames[i];
+		add_frame(w, known, &key, user);
 	}
+	key.pid = 0;
+	key.kernel = true;
 	for (uint32_t i = entry->kernel ? stack_first_kernel_frame(w, entry->kernel) : 0;
 	     entry->kernel && i < entry->kernel->nr; i++) {
-		struct frame_name name = frame_name_kernel(&w->names, entry->kernel->frames[i]);
-
-		json_object_array_add(kernel, stack_json_frame(&name, 0));
+		key.frame = entry->kernel->frames[i];
+		add_frame(w, known, &key, kernel);
 	}
 	json_object_object_add(stack, "user", user);
 	json_object_object_add(stack, "kernel", kernel);
 }
+
+/* ---- one stack ---- */
 
 struct json_object *stack_json_waker(const struct stack_entry *waker)
 {
@@ -133,16 +240,17 @@ struct json_object *stack_json_begin(const struct measure *measure, const struct
 	return stack;
 }
 
-static struct json_object *json_stack(const struct stack_writer *w, const struct measure *measure,
+static struct json_object *json_stack(const struct stack_writer *w, struct stack_json_known *known,
+				      const struct measure *measure,
 				      const struct stack_entry *entry)
 {
 	struct json_object *stack = stack_json_begin(measure, entry), *waker;
 
-	stack_json_frames(w, entry, stack);
+	stack_json_frames(w, known, entry, stack);
 	if (!entry->waker)
 		return stack;
 	waker = stack_json_waker(entry->waker);
-	stack_json_frames(w, entry->waker, waker);
+	stack_json_frames(w, known, entry->waker, waker);
 	json_object_object_add(stack, "waker", waker);
 	return stack;
 }
@@ -177,14 +285,17 @@ void stack_json_process(const struct stack_writer *w, uint32_t pid)
 int stack_report_json(const struct stack_writer *w, const struct stack_summary *summary,
 		      const struct stack_entry *entries, size_t nr)
 {
+	struct stack_json_known *known = stack_json_known_new();
+
 	process_notes_begin(w->processes);
 	for (size_t i = 0; i < (w->top && w->top < nr ? w->top : nr) && !stack_writer_ended(w);
 	     i++) {
 		stack_json_process(w, entries[i].key.pid);
 		if (entries[i].waker)
 			stack_json_process(w, entries[i].waker->key.pid);
-		json_print(w->out, json_stack(w, summary->measure, &entries[i]));
+		json_print(w->out, json_stack(w, known, summary->measure, &entries[i]));
 	}
+	stack_json_known_free(known);
 	stack_summary_json(w->out, summary);
 	return 0;
 }

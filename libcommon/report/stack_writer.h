@@ -68,9 +68,15 @@ struct json_object *stack_json_begin(const struct measure *measure,
 				     const struct stack_entry *entry);
 struct json_object *stack_json_waker(const struct stack_entry *waker);
 struct json_object *stack_json_frame(const struct frame_name *name, uint64_t bits);
-/* Adds "user" and "kernel" to an object. */
-void stack_json_frames(const struct stack_writer *writer, const struct stack_entry *entry,
-		       struct json_object *stack);
+/*
+ * The text of frames that were added before, which one report has: most stacks share most of their
+ * frames. NULL: no memory, and nothing is kept
+ */
+struct stack_json_known *stack_json_known_new(void);
+void stack_json_known_free(struct stack_json_known *known);
+/* Adds "user" and "kernel" to an object, whose elements have nothing but their text. */
+void stack_json_frames(const struct stack_writer *writer, struct stack_json_known *known,
+		       const struct stack_entry *entry, struct json_object *stack);
 
 /* {"type":"process",…}; NULL: nothing is known of it */
 struct json_object *stack_json_note(const struct process_note *note);

@@ -98,7 +98,7 @@ static int put_sample(void *arg, const struct life *life, uint64_t time_ns, uint
 	return stack_writer_ended(&w->writer) ? -EINTR : 0;
 }
 
-static void put_stacks(const struct wall *w, uint32_t number)
+static void put_stacks(const struct wall *w, struct stack_json_known *known, uint32_t number)
 {
 	const struct stack_entry *key = wall_key(w, number);
 	struct json_object *stacks = json_object_new_object();
@@ -117,7 +117,7 @@ static void put_stacks(const struct wall *w, uint32_t number)
 	json_add_name(stacks, "ended_by", end_reason_name(key->key.end));
 	if (key->idle)
 		json_object_object_add(stacks, "idle", json_object_new_boolean(true));
-	stack_json_frames(&w->writer, key, stacks);
+	stack_json_frames(&w->writer, known, key, stacks);
 	json_print(w->writer.out, stacks);
 }
 
@@ -164,12 +164,14 @@ static void put_summary(const struct wall *w, bool ended_early)
 int wall_json(const struct wall *w)
 {
 	const struct timeline_visitor visitor = { put_interval, put_sample, (void *)w };
+	struct stack_json_known *known = stack_json_known_new();
 	int error = 0;
 
 	process_notes_begin(w->writer.processes);
 	for (uint32_t number = 1; number <= w->nr_keys && !stack_writer_ended(&w->writer); number++)
 		if (id_of(w, number) && wall_key(w, number))
-			put_stacks(w, number);
+			put_stacks(w, known, number);
+	stack_json_known_free(known);
 	for (size_t i = 0; i < w->nr_lives && !error && !stack_writer_ended(&w->writer); i++) {
 		stack_json_process(&w->writer, w->lives[i].pid);
 		put_thread(w, &w->lives[i]);
