@@ -41,7 +41,7 @@ refused() {
 # bats test_tags=check
 @test "errors that are not the kernel's fault are not blamed on it" {
 	need_root
-	refuses "not enough memory" "ulimit -l" refused -12
+	refuses "not enough memory, or memory.max of its cgroup" "free some" refused -12
 	refuses "too many open files" "ulimit -n" refused -24
 	refuses "the kernel refuses: lockdown" "lockdown" refused -1
 }

@@ -8,15 +8,16 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/memory_limit.h"
 #include "base/order.h"
 #include "process/trust.h"
 #include "stacks_abi.h"
 
 /* names of trusted files, and all others: these cannot take the room of those */
-#define MAX_KNOWN_BYTES (64 << 20)
+#define MAX_KNOWN_BYTES (memory_limit / 8)
 #define MAX_SHARE_BYTES (MAX_KNOWN_BYTES / 4) /* of one owner, if its sources are untrusted */
 /* if known names take more, those that nobody asks for are forgotten */
-#define MAX_IDLE_BYTES (8 << 20)
+#define MAX_IDLE_BYTES (memory_limit / 64)
 #define MAX_SLOW       3
 #define LEAST_WANTED   256
 

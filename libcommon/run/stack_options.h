@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/memory_limit.h"
 #include "report/stack_report.h"
 #include "run/cli.h"
 #include "run/run.h"
@@ -28,9 +29,9 @@ struct naming_options {
 struct memory_limits {
 	uint64_t user, kernel;
 };
-#define MEMORY_LIMITS_DEFAULT                          \
-	{                                              \
-		.user = 512 << 20, .kernel = 512 << 20 \
+#define MEMORY_LIMITS_DEFAULT                                     \
+	{                                                         \
+		.user = MEMORY_LIMIT_DEFAULT, .kernel = 512 << 20 \
 	}
 
 /* which stacks are taken, how much of them is kept, and how they are named */

@@ -7,6 +7,7 @@
 #include <sys/random.h>
 
 #include "base/clock.h"
+#include "base/memory_limit.h"
 #include "bpf/kernel_names.h"
 #include "bpf/object.h"
 #include "live/terminal.h"
@@ -238,6 +239,7 @@ void stack_session_open(struct stack_session *s, struct bpf_object *object,
 			const struct run_options *run, const struct stacks_wanted *wanted)
 {
 	*s = (struct stack_session){ .object = object, .wanted = wanted };
+	memory_limit = wanted->memory.user;
 	if (wanted->runtimes)
 		runtimes = all_runtimes;
 	run_open(&s->run, run);

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/memory_limit.h"
 #include "base/order.h"
 #include "base/search.h"
 #include "unwind/raw_stack.h"
@@ -384,7 +385,7 @@ static void unwind_read(struct raw_samples *s, const struct raw_record *raw, uin
 
 /* ---- those that wait ---- */
 
-#define MAX_WAITING_BYTES (64 << 20)
+#define MAX_WAITING_BYTES (memory_limit / 8)
 /*
  * where files come faster than their tables can be made, samples of files that are gone by then are
  * not kept for long

@@ -7,6 +7,7 @@
 #include <uthash.h>
 
 #include "base/clock.h"
+#include "base/memory_limit.h"
 #include "base/paged.h"
 #include "unwind/table_upload.h"
 #include "tables_abi.h"
@@ -17,7 +18,7 @@
  * with what else is kept of their files.
  */
 #define MAX_UNUSED_NS    10000000000
-#define MAX_UNUSED_BYTES (32 << 20)
+#define MAX_UNUSED_BYTES (memory_limit / 16)
 #define FILE_BYTES       4096
 
 #define MAX_TIMEOUTS 20 /* a file that does not answer is asked so often again */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/memory_limit.h"
 #include "base/search.h"
 
 struct numbered {
@@ -22,8 +23,9 @@ struct hotspot_names {
 
 struct room_user *hotspot_user_of(uint32_t uid)
 {
-	static struct user_room room = { .max = 256 << 20 };
+	static struct user_room room;
 
+	room.max = memory_limit / 2;
 	return user_room_of(&room, uid);
 }
 

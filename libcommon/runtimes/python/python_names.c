@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/memory_limit.h"
 #include "base/order.h"
 #include "base/user_room.h"
 #include "runtimes/python/python_work.h"
@@ -21,7 +22,7 @@
 #define MAX_FUNCTIONS  100000
 #define MAX_OF_PROCESS (MAX_FUNCTIONS / 4)
 /* of names and tables of lines; for these, half of it */
-#define MAX_BYTES                (128 << 20)
+#define MAX_BYTES                (memory_limit / 4)
 #define MAX_QUESTIONS            64 /* that are open; the others are asked later */
 #define MAX_QUESTIONS_OF_PROCESS 4
 #define MAX_TRIES                3
