@@ -920,6 +920,21 @@ deep_frames() {	# N DEPTH: the kinds of stacks that there are
 	grep -q "in '$WORK/garbage': not an ELF file" "$WORK/err"
 }
 
+@test "many files without a table: those with the most samples are named, and the others counted" {
+	need_root
+	local i all=0
+	for i in {0..11}; do
+		background garbage-text "$WORK/garbage$i"
+		wait_until grep -q ready "$WORK/background.out"
+		all+=,$pid
+	done
+	cpuprof -F 999 -p "${all#0,}" 2 >"$WORK/out" 2>"$WORK/err"
+	sed 's/^/# /' "$WORK/err"
+	[ "$(grep -c "of these in '$WORK/garbage[0-9]*': not an ELF file" "$WORK/err")" -eq 8 ]
+	grep -qE '^cpuprof: [0-9]+ of these in 4 more files without a table$' "$WORK/err"
+	awk '/of these in/ { if (n++ && n < 9 && $2 > last) exit 1; last = $2 }' "$WORK/err"
+}
+
 # ---- the verifier ----
 
 # bats test_tags=check

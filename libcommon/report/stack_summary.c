@@ -214,30 +214,57 @@ void stack_summary_print(FILE *out, const struct stack_summary *s)
 	losses_print(out, s->tool, s->losses, s->nr_losses, s->earlier + s->sum.count);
 }
 
+#define MAX_CAUSE_LINES 8 /* of files, and of processes */
+
+struct tableless {
+	uint32_t module;
+	uint64_t samples;
+};
+
+static int by_tableless_samples(const void *left, const void *right)
+{
+	const struct tableless *l = left, *r = right;
+
+	return order_of(r->samples, l->samples) ?: order_of(l->module, r->module);
+}
+
 void stack_summary_tableless(FILE *out, const char *tool, const struct modules *modules,
 			     const struct stack_entry *entries, size_t nr)
 {
-	uint64_t *ended = calloc(modules_count(modules) + 1, sizeof(*ended));
+	size_t nr_modules = modules_count(modules), found = 0;
+	struct tableless *all = calloc(nr_modules + 1, sizeof(*all));
+	uint64_t others = 0;
 
-	for (size_t i = 0; ended && i < nr; i++) {
+	for (size_t i = 0; all && i < nr; i++) {
 		const struct stack_frames *user = entries[i].user;
 
 		if (entries[i].key.end == END_NO_TABLE && user && user->nr &&
 		    !(user->frames[user->nr - 1] & FRAME_ADDRESS) &&
-		    FRAME_MODULE(user->frames[user->nr - 1]) <= modules_count(modules))
-			ended[FRAME_MODULE(user->frames[user->nr - 1])] += entries[i].value.count;
+		    FRAME_MODULE(user->frames[user->nr - 1]) <= nr_modules)
+			all[FRAME_MODULE(user->frames[user->nr - 1])].samples +=
+				entries[i].value.count;
 	}
-	for (size_t id = 1; ended && id <= modules_count(modules); id++) {
-		const struct module *module = modules_get(modules, id);
+	for (size_t id = 1; all && id <= nr_modules; id++)
+		if (all[id].samples && modules_get(modules, id))
+			all[found++] = (struct tableless){ id, all[id].samples };
+	if (found)
+		qsort(all, found, sizeof(*all), by_tableless_samples);
+	for (size_t i = 0; i < found; i++) {
+		const struct module *module = modules_get(modules, all[i].module);
 
-		if (!module || !ended[id])
+		if (i >= MAX_CAUSE_LINES) {
+			others += all[i].samples;
 			continue;
-		fprintf(out, "%s: %" PRIu64 " of these in '", tool, ended[id]);
+		}
+		fprintf(out, "%s: %" PRIu64 " of these in '", tool, all[i].samples);
 		print_escaped(out, module->path);
 		fprintf(out, "': %s\n",
 			module_explain(module->error ? module->error : module->code_error));
 	}
-	free(ended);
+	if (others)
+		fprintf(out, "%s: %" PRIu64 " of these in %s without a table\n", tool, others,
+			counted(found - MAX_CAUSE_LINES, "more files").text);
+	free(all);
 }
 
 /* notes the modules of unknown runtimes in this stack */
@@ -288,8 +315,6 @@ void stack_summary_unknown_runtimes(FILE *out, const char *tool, const struct mo
 	}
 	free(seen);
 }
-
-#define MAX_REFUSED_LINES 8
 
 struct refused {
 	pid_t pid;
@@ -350,7 +375,7 @@ void stack_summary_refused(FILE *out, const char *tool, const struct processes *
 	if (found)
 		qsort(all, found, sizeof(*all), by_samples);
 	for (size_t i = 0; i < found; i++) {
-		if (i >= MAX_REFUSED_LINES) {
+		if (i >= MAX_CAUSE_LINES) {
 			others += all[i].samples;
 			continue;
 		}
@@ -361,7 +386,7 @@ void stack_summary_refused(FILE *out, const char *tool, const struct processes *
 	}
 	if (others)
 		fprintf(out, "%s: %" PRIu64 " of these in %s that were not followed either\n", tool,
-			others, counted(found - MAX_REFUSED_LINES, "more processes").text);
+			others, counted(found - MAX_CAUSE_LINES, "more processes").text);
 	free(all);
 }
 
