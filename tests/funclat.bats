@@ -422,8 +422,12 @@ make_many() {
 
 @test "a function's exits are instructions that return or jump, and most functions have some" {
 	need objdump
-	local file
-	for file in "$LIBC" $(sized "/usr/lib/x86_64-linux-gnu/libstdc++.so.6 /usr/bin/python3 $(ls /usr/lib/postgresql/*/bin/postgres)" ""); do
+	local file server=
+	if [ "$SIZE" = full ] && command -v go >/dev/null; then
+		server=$WORK/server
+		CGO_ENABLED=0 GO111MODULE=off GOCACHE=$WORK/cache go build -o "$server" "$ROOT/tests/workloads/gonet.go"
+	fi
+	for file in "$LIBC" $(sized "/usr/lib/x86_64-linux-gnu/libstdc++.so.6 /usr/bin/python3 $(ls /usr/lib/postgresql/*/bin/postgres) $server" ""); do
 		exits-of "$file" '*' >"$WORK/exits"
 		objdump -d --no-show-raw-insn "$file" | awk '/^ *[0-9a-f]+:/ { sub(/:/, "", $1); print "0x" $1, $2, $3 }' >"$WORK/code"
 		awk -v file="${file##*/}" 'NR == FNR { insn[$1] = $2 " " $3; next }
