@@ -166,7 +166,7 @@ patterns() {	# FILE MOST
 				matched[p]++
 			}
 			for (p in matched) print matched[p], p
-		}' | sort -k1,1nr -k2 | head -n "$2" | cut -d ' ' -f 2
+		}' | sort -k1,1nr -k2 | head -n "$2" | cut -d ' ' -f 2-
 }
 
 # all functions of a program are probed, or those of some patterns
@@ -376,27 +376,30 @@ lap() {
 	took=$(((now - lapped) / 1000)) lapped=$now
 }
 
-# Starts $tool, whose messages come through a pipe. This shell is the watch: it goes first until the tool has ended. What it starts
-# meanwhile has no timer slack, as attackers must not be.
+# Starts $tool, whose messages come through a pipe. This shell is the watch, and goes first until the tool has ended. Attackers are
+# not to be started meanwhile: they would have no timer slack.
 begin_watched() {	# TOOL ARG...
 	local line=
+	chrt --rr --pid 1 $BASHPID
 	lap
-	exec {messages}< <(exec "$@" 2>&1 >/dev/null 3>&-)
+	exec {messages}< <(exec chrt --other 0 "$@" 2>&1 >/dev/null 3>&-)
 	tool=$!
 	pids+=("$tool")
-	chrt --rr --pid 1 $BASHPID
 	until [[ $line = *Ctrl-C* ]]; do
-		read -r line <&"$messages"
+		read -r line <&"$messages" || { echo "$1 has ended: $line"; chrt --other --pid 0 $BASHPID; return 1; }
 	done
 	lap
 }
 
 end_watched() {
+	local status=0
 	lap
-	wait "$tool"
+	wait "$tool" || status=$?
 	lap
 	chrt --other --pid 0 $BASHPID
+	[ $status -eq 0 ] || cat <&"$messages"
 	exec {messages}<&-
+	return $status
 }
 
 # A duration of 1 s is kept within a second, and a SIGINT ends a tool within a second, mostly half of one, beyond what the tool takes
@@ -432,6 +435,7 @@ attack() {	# PROGRAM ARG...
 @test "under attack, each tool ends when its duration does, and when a SIGINT comes" {
 	need_root
 	need setpriv python3 gcc
+	chrt --rr 1 true || skip "needs a real-time policy"
 	local name of before jvm late_tools=() bare_started bare_late bare_after
 	local -A bare=() duration=([mapupdlat]="1 1" [biohist]="1 1" [funclat]="1 1")
 	chmod 755 "$WORK"

@@ -158,40 +158,64 @@ failing() {	# ERROR CALLS N COMMAND...
 	[ "$(grep -c 'could be started' "$WORK/err")" -le 2 ]	# for names, too
 }
 
-# runs a command in a cgroup of its own with this limit, by either version of cgroups
-limited() {	# memory|pids LIMIT COMMAND...
-	local group=/sys/fs/cgroup/$1 file=max status=0
-	[ -d "$group" ] || group=/sys/fs/cgroup
-	[ "$1 ${group##*/}" != "memory memory" ] || file=limit_in_bytes
-	group=$group/ehperf-$BATS_TEST_NUMBER-$$
-	mkdir "$group"
-	echo "$2" >"$group/$1.$file"
-	# shellcheck disable=SC2016
-	bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "${@:3}" || status=$?
-	rmdir "$group"
-	return $status
+# a cgroup of this test with a limit, $group, by either version of cgroups; false: there is none here
+limited_group() {	# memory|pids LIMIT
+	local file=$1.max
+	group=/sys/fs/cgroup/$1
+	[ "$1" = pids ] || file=memory.limit_in_bytes
+	if ! grep -qs " $group cgroup " /proc/mounts; then
+		group=/sys/fs/cgroup
+		grep -qsw "$1" $group/cgroup.subtree_control || return
+		file=$1.max
+	fi
+	group+=/ehperf-test-$$-$1-$2
+	mkdir "$group" 2>/dev/null || return
+	groups+=("$group")
+	[ -w "$group/$file" ] && echo "$2" >"$group/$file"
 }
 
-# bats test_tags=full
+in_group() {	# COMMAND...
+	# shellcheck disable=SC2016
+	bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$@"
+}
+
+remove_groups() {
+	local group
+	for group in "${groups[@]}"; do
+		wait_until rmdir "$group"	# a worker may be ending
+	done
+}
+
+# bats test_tags=full,timing
 @test "a cgroup's limits: with pids.max 1 it is measured, in time; where the memory is too little, this is the cause" {
 	need_root
-	local tool began dir=/sys/fs/cgroup
-	[ -w $dir/memory/cgroup.procs ] || grep -q memory $dir/cgroup.subtree_control 2>/dev/null || skip "needs cgroups whose limits it may set"
+	local tool began group groups=() few little some
+	limited_group pids 1 || skip "needs cgroups whose limits it may set"
+	few=$group
+	limited_group memory 20M || { remove_groups; skip "needs cgroups whose limits it may set"; }
+	little=$group
+	limited_group memory 200M
+	some=$group
 	background nested burn 60
 	local burns=$pid
 	background nested sleep
+	group=$few
 	for tool in cpuprof offcputime offwaketime wallprof "stackcount cpu-clock"; do
 		began=${EPOCHREALTIME/./}
-		limited pids 1 $tool -q -p "$burns,$pid" -j -o "$WORK/out" 1 2>"$WORK/err"
+		in_group $tool -q -p "$burns,$pid" -j -o "$WORK/out" 1 2>"$WORK/err"
 		sed 's/^/# /' "$WORK/err"
 		expect "${EPOCHREALTIME/./} - $began < 10000000 && $(summary .seconds) < 2"
 		grep -q 'could be started: see RLIMIT_NPROC and pids.max' "$WORK/err"
 	done
-	run limited memory 20M cpuprof -q 1
+	group=$little
+	run in_group cpuprof -q 1
+	echo "$output"
 	[ "$status" -eq 1 ]
 	[[ $output == *"not enough memory, or memory.max of its cgroup is too low"* ]]
-	limited memory 200M cpuprof -q -F 499 -p "$burns" -j -o "$WORK/out" 1 2>"$WORK/err"
+	group=$some
+	in_group cpuprof -q -F 499 -p "$burns" -j -o "$WORK/out" 1 2>"$WORK/err"
 	expect "$(summary .samples) > 20 && $(summary .ended.complete) >= 0.99 * $(summary .samples)"
+	remove_groups
 }
 
 @test "a limit of few open files is said to be the cause; 128 suffice" {

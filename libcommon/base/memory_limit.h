@@ -7,7 +7,10 @@
 
 #define MEMORY_LIMIT_DEFAULT ((size_t)512 << 20)
 
-/* Bytes; set before anything is measured. What grows with what others do takes a part of it. */
+/*
+ * Bytes; set before anything is measured. What grows with what others do takes a part of it at most.
+ * The parts overlap: they are not all full at once.
+ */
 extern size_t memory_limit;
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "base/memory_limit.h"
 #include "report/frame_names.h"
 #include "report/json.h"
 #include "report/stack_report.h"
@@ -77,12 +78,14 @@ struct json_object *stack_json_frame(const struct frame_name *name, uint64_t bit
 
 /* ---- frames, of which most are in many stacks ---- */
 
-#define MAX_KNOWN 16384
+/* of text; a longer one is made anew each time */
+#define MAX_KNOWN_TEXT  4096
+#define MAX_KNOWN_BYTES (memory_limit / 32)
 
 struct known_frame {
 	struct known_frame_key {
 		uint64_t frame;
-		uint32_t pid;
+		uint32_t pid; /* of code in no file, whose name is its process's */
 		bool kernel;
 	} key;
 	struct json_object *json; /* has the text alone; of inlined functions, too */
@@ -91,6 +94,7 @@ struct known_frame {
 
 struct stack_json_known {
 	struct known_frame *frames;
+	size_t bytes;
 };
 
 struct stack_json_known *stack_json_known_new(void)
@@ -107,6 +111,7 @@ static void forget_all(struct stack_json_known *known)
 		json_object_put(one->json);
 		free(one);
 	}
+	known->bytes = 0;
 }
 
 void stack_json_known_free(struct stack_json_known *known)
@@ -117,87 +122,77 @@ void stack_json_known_free(struct stack_json_known *known)
 	free(known);
 }
 
-/* An array's element that is printed as these elements, which are taken. NULL: no memory */
-static struct json_object *as_text(struct json_object *elements[], size_t nr)
+/* Keeps an array's element that is printed as these elements, if there is room. */
+static void learn(struct stack_json_known *known, const struct known_frame_key *key,
+		  struct json_object *elements[], size_t nr)
 {
+	struct known_frame *frame = calloc(1, sizeof(*frame));
 	struct json_object *all = json_object_new_int(0);
 	char *text = NULL;
-	size_t bytes;
+	size_t bytes = 0;
 	FILE *out = open_memstream(&text, &bytes);
 
-	for (size_t i = 0; i < nr; i++) {
-		if (out)
-			fprintf(out, "%s%s", i ? "," : "", json_text(elements[i]));
-		json_object_put(elements[i]);
+	for (size_t i = 0; i < nr && out; i++)
+		fprintf(out, "%s%s", i ? "," : "", json_text(elements[i]));
+	if (!out || fclose(out) || !frame || !all || bytes > MAX_KNOWN_TEXT) {
+		free(text);
+		json_object_put(all);
+		free(frame);
+		return;
 	}
-	if (out && !fclose(out) && all) {
-		json_object_set_serializer(all, json_object_userdata_to_json_string, text,
-					   json_object_free_userdata);
-		return all;
-	}
-	free(text);
-	json_object_put(all);
-	return NULL;
+	json_object_set_serializer(all, json_object_userdata_to_json_string, text,
+				   json_object_free_userdata);
+	bytes += sizeof(*frame) + 128; /* and json-c's */
+	if (known->bytes + bytes > MAX_KNOWN_BYTES)
+		forget_all(known);
+	known->bytes += bytes;
+	frame->key = *key;
+	frame->json = all;
+	HASH_ADD(hh, known->frames, key, sizeof(frame->key), frame);
 }
 
-static struct json_object *frame_text(const struct stack_writer *w,
-				      const struct known_frame_key *key)
+static void add_frame(const struct stack_writer *w, struct stack_json_known *known, uint32_t pid,
+		      uint64_t frame, bool kernel, struct json_object *frames)
 {
 	struct json_object *elements[MAX_FRAME_NAMES];
 	struct frame_name names[MAX_FRAME_NAMES];
+	struct known_frame *found = NULL;
+	struct known_frame_key key;
 	size_t nr = 1;
 
-	if (key->kernel)
-		names[0] = frame_name_kernel(&w->names, key->frame);
-	else
-		nr = frame_names_user(&w->names, key->pid, key->frame, names);
-	for (size_t i = 0; i < nr; i++)
-		elements[i] = stack_json_frame(&names[i], key->kernel ? 0 : key->frame);
-	return nr ? as_text(elements, nr) : NULL;
-}
-
-static void add_frame(const struct stack_writer *w, struct stack_json_known *known,
-		      const struct known_frame_key *key, struct json_object *frames)
-{
-	struct known_frame *found = NULL;
-	struct json_object *json;
-
+	memset(&key, 0, sizeof(key)); /* the bytes between, too */
+	key.frame = frame;
+	key.kernel = kernel;
+	if (!kernel && frame_in_no_file(frame))
+		key.pid = pid;
 	if (known)
-		HASH_FIND(hh, known->frames, key, sizeof(*key), found);
-	json = found ? json_object_get(found->json) : frame_text(w, key);
-	if (json)
-		json_object_array_add(frames, json);
-	if (found || !known || !json)
+		HASH_FIND(hh, known->frames, &key, sizeof(key), found);
+	if (found) {
+		json_object_array_add(frames, json_object_get(found->json));
 		return;
-	if (HASH_COUNT(known->frames) >= MAX_KNOWN)
-		forget_all(known);
-	found = calloc(1, sizeof(*found));
-	if (!found)
-		return;
-	found->key = *key;
-	found->json = json_object_get(json);
-	HASH_ADD(hh, known->frames, key, sizeof(found->key), found);
+	}
+	if (kernel)
+		names[0] = frame_name_kernel(&w->names, frame);
+	else
+		nr = frame_names_user(&w->names, pid, frame, names);
+	for (size_t i = 0; i < nr; i++) {
+		elements[i] = stack_json_frame(&names[i], kernel ? 0 : frame);
+		json_object_array_add(frames, elements[i]);
+	}
+	if (known && nr)
+		learn(known, &key, elements, nr);
 }
 
 void stack_json_frames(const struct stack_writer *w, struct stack_json_known *known,
 		       const struct stack_entry *entry, struct json_object *stack)
 {
 	struct json_object *user = json_object_new_array(), *kernel = json_object_new_array();
-	struct known_frame_key key;
 
-	memset(&key, 0, sizeof(key)); /* the bytes between, too */
-	key.pid = entry->key.pid;
-	for (uint32_t i = 0; entry->user && i < entry->user->nr; i++) {
-		key.frame = entry->user->frames[i];
-		add_frame(w, known, &key, user);
-	}
-	key.pid = 0;
-	key.kernel = true;
+	for (uint32_t i = 0; entry->user && i < entry->user->nr; i++)
+		add_frame(w, known, entry->key.pid, entry->user->frames[i], false, user);
 	for (uint32_t i = entry->kernel ? stack_first_kernel_frame(w, entry->kernel) : 0;
-	     entry->kernel && i < entry->kernel->nr; i++) {
-		key.frame = entry->kernel->frames[i];
-		add_frame(w, known, &key, kernel);
-	}
+	     entry->kernel && i < entry->kernel->nr; i++)
+		add_frame(w, known, 0, entry->kernel->frames[i], true, kernel);
 	json_object_object_add(stack, "user", user);
 	json_object_object_add(stack, "kernel", kernel);
 }

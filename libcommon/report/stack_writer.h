@@ -69,12 +69,12 @@ struct json_object *stack_json_begin(const struct measure *measure,
 struct json_object *stack_json_waker(const struct stack_entry *waker);
 struct json_object *stack_json_frame(const struct frame_name *name, uint64_t bits);
 /*
- * The text of frames that were added before, which one report has: most stacks share most of their
- * frames. NULL: no memory, and nothing is kept
+ * What stack_json_frames() keeps within one report: the text of each frame, because most stacks share
+ * most of their frames. It takes a part of --max-memory. NULL: no memory, or not wanted
  */
 struct stack_json_known *stack_json_known_new(void);
 void stack_json_known_free(struct stack_json_known *known);
-/* Adds "user" and "kernel" to an object, whose elements have nothing but their text. */
+/* Adds "user" and "kernel" to an object that is to be printed. known: NULL is allowed */
 void stack_json_frames(const struct stack_writer *writer, struct stack_json_known *known,
 		       const struct stack_entry *entry, struct json_object *stack);
 

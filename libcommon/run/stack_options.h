@@ -29,9 +29,9 @@ struct naming_options {
 struct memory_limits {
 	uint64_t user, kernel;
 };
-#define MEMORY_LIMITS_DEFAULT                                     \
-	{                                                         \
-		.user = MEMORY_LIMIT_DEFAULT, .kernel = 512 << 20 \
+#define MEMORY_LIMITS_DEFAULT                                                \
+	{                                                                    \
+		.user = MEMORY_LIMIT_DEFAULT, .kernel = MEMORY_LIMIT_DEFAULT \
 	}
 
 /* which stacks are taken, how much of them is kept, and how they are named */

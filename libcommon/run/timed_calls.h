@@ -63,8 +63,8 @@ void timed_calls_report(struct timed_calls *calls, uint64_t lost_calls, const st
 			size_t nr_own);
 
 /*
- * Detaches the tool's own programs, links, too: after the report, because older kernels take their
- * time. Returns the tool's exit status.
+ * Detaches the tool's own programs, links, too: after the report, which names their trampolines,
+ * and because older kernels take their time. Returns the tool's exit status.
  */
 int timed_calls_close(struct timed_calls *calls, struct links *links);
 

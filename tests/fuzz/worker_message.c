@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What the tool reads from a worker's socket. The input says how many descriptors are sent, whether
- * the receiver takes any, and what the message is; its first bytes are a good one's. Each descriptor
- * that comes is the receiver's once, or is closed.
+ * the receiver takes any, and which bytes of a good message are changed. Each descriptor that comes
+ * is the receiver's once, or is closed.
  */
 #include <sys/socket.h>
 #include <unistd.h>
@@ -41,6 +41,14 @@ static void send_bytes(int socket, const void *bytes, size_t size, unsigned nr)
 	must(sendmsg(socket, &header, MSG_NOSIGNAL) == (ssize_t)size, "it is sent");
 }
 
+/* one that is there twice is not open the second time */
+static void close_each(const struct worker_file *file)
+{
+	must(file->fd < 0 || !close(file->fd), "an open descriptor");
+	for (unsigned i = 0; i < file->nr_more; i++)
+		must(!close(file->more[i].fd), "another open descriptor");
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	union {
@@ -70,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	if (error || !takes_file)
 		must(got.file.fd < 0 && !got.file.nr_more, "no file");
 	else
-		worker_file_close(&got.file);
+		close_each(&got.file);
 	must(lowest_free() == before, "no descriptor is left");
 	close(ends[0]);
 	close(ends[1]);

@@ -11,7 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
-static long nr;
+#define MOST 1500 /* at a time */
+
+static long nr, alive;
 
 static void *sleeper(void *arg)
 {
@@ -23,6 +25,7 @@ static void *sleeper(void *arg)
 		prctl(PR_SET_NAME, name);
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
 	}
+	__atomic_sub_fetch(&alive, 1, __ATOMIC_RELAXED);
 	return arg;
 }
 
@@ -34,9 +37,13 @@ static void *maker(void *arg)
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 1 << 16);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	while (nr >= 0)
-		if (pthread_create(&thread, &attr, sleeper, arg))
-			usleep(100);
+	while (nr >= 0) {
+		if (__atomic_add_fetch(&alive, 1, __ATOMIC_RELAXED) < MOST &&
+		    !pthread_create(&thread, &attr, sleeper, arg))
+			continue;
+		__atomic_sub_fetch(&alive, 1, __ATOMIC_RELAXED);
+		usleep(100);
+	}
 	return arg;
 }
 

@@ -2,7 +2,7 @@
 """
 new_functions.py SECONDS THREADS DEPTH [GB]: each thread makes DEPTH functions that it has not had before, which call each other, sleeps
 in the last one, and does so again: a tool that reads each function while it waits for it comes to no end.
-With GB, the process forks all the time, and so many GB of page tables are copied meanwhile: who reads its memory waits.
+With GB, the process forks again and again, and the page tables of so many GB are copied meanwhile: who reads its memory waits.
 """
 import mmap
 import os
@@ -35,6 +35,8 @@ for thread in [threading.Thread(target=run) for _ in range(threads)]:
 
 if gb:
     MAP_NORESERVE, MADV_NOHUGEPAGE, MADV_POPULATE_READ = 0x4000, 15, 22
+    # a thread that fails does not end the others
+    sys.excepthook = lambda *error: (sys.__excepthook__(*error), os._exit(1))
     area = mmap.mmap(-1, gb << 30, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_NORESERVE)
     area.madvise(MADV_NOHUGEPAGE)
     area[0] = 1

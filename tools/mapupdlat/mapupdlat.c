@@ -165,13 +165,13 @@ static void add_filters(struct json_object *filters, const struct options *o)
 	json_add_name(filters, "cmd", o->cmd_names);
 }
 
-static void report(struct timed_calls *calls, const struct bpf_object *object)
+static void report(struct timed_calls *calls, const struct bpf_object *object, uint64_t not_seen)
 {
 	const struct call_counts *n = &calls->counts;
 	const struct loss own[] = {
 		{ "lost_returns", n->returns_unseen, "calls lost: the return was not seen",
 		  .lost = true },
-		{ "not_seen", call_ways_not_seen(object),
+		{ "not_seen", not_seen,
 		  "calls that may not have been seen: their CPU was inside a map operation of a preempted thread" },
 		{ NULL, call_ways_uncounted(object) ? n->preempted : 0,
 		  "calls preempted inside the map operation: other calls on their CPU may have "
@@ -197,6 +197,7 @@ int main(int argc, char **argv)
 	struct mapupdlat_bpf *bpf;
 	struct timed_calls calls;
 	struct links links = {};
+	uint64_t not_seen;
 
 	o.stacks.only_kernel = true;
 	map_calls_parse_cmds("update,update-batch", &o.cmds);
@@ -215,7 +216,8 @@ int main(int argc, char **argv)
 	run_doing(&calls.stacks.run, "Measuring bpf(2) on maps");
 	add_filters(calls.stacks.run.filters, &o);
 	timed_calls_measure(&calls, &links);
+	not_seen = call_ways_not_seen(bpf->obj); /* the programs go on being called */
 	timed_calls_finish(&calls);
-	report(&calls, bpf->obj);
+	report(&calls, bpf->obj, not_seen);
 	return timed_calls_close(&calls, &links);
 }
