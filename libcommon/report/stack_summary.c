@@ -221,32 +221,52 @@ struct tableless {
 	uint64_t samples;
 };
 
+static int by_module(const void *left, const void *right)
+{
+	const struct tableless *l = left, *r = right;
+
+	return order_of(l->module, r->module);
+}
+
 static int by_tableless_samples(const void *left, const void *right)
 {
 	const struct tableless *l = left, *r = right;
 
-	return order_of(r->samples, l->samples) ?: order_of(l->module, r->module);
+	return order_of(r->samples, l->samples) ?: by_module(left, right);
+}
+
+/* The files in which stacks ended, each once. How many there are */
+static size_t sum_tableless(struct tableless *all, const struct modules *modules,
+			    const struct stack_entry *entries, size_t nr)
+{
+	size_t found = 0, files = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct stack_frames *user = entries[i].user;
+		uint64_t last = user && user->nr ? user->frames[user->nr - 1] : FRAME_ADDRESS;
+
+		if (entries[i].key.end == END_NO_TABLE && !(last & FRAME_ADDRESS) &&
+		    modules_get(modules, FRAME_MODULE(last)))
+			all[found++] =
+				(struct tableless){ FRAME_MODULE(last), entries[i].value.count };
+	}
+	if (found)
+		qsort(all, found, sizeof(*all), by_module);
+	for (size_t i = 0; i < found; i++)
+		if (files && all[files - 1].module == all[i].module)
+			all[files - 1].samples += all[i].samples;
+		else
+			all[files++] = all[i];
+	return files;
 }
 
 void stack_summary_tableless(FILE *out, const char *tool, const struct modules *modules,
 			     const struct stack_entry *entries, size_t nr)
 {
-	size_t nr_modules = modules_count(modules), found = 0;
-	struct tableless *all = calloc(nr_modules + 1, sizeof(*all));
+	struct tableless *all = calloc(nr + 1, sizeof(*all));
+	size_t found = all ? sum_tableless(all, modules, entries, nr) : 0;
 	uint64_t others = 0;
 
-	for (size_t i = 0; all && i < nr; i++) {
-		const struct stack_frames *user = entries[i].user;
-
-		if (entries[i].key.end == END_NO_TABLE && user && user->nr &&
-		    !(user->frames[user->nr - 1] & FRAME_ADDRESS) &&
-		    FRAME_MODULE(user->frames[user->nr - 1]) <= nr_modules)
-			all[FRAME_MODULE(user->frames[user->nr - 1])].samples +=
-				entries[i].value.count;
-	}
-	for (size_t id = 1; all && id <= nr_modules; id++)
-		if (all[id].samples && modules_get(modules, id))
-			all[found++] = (struct tableless){ id, all[id].samples };
 	if (found)
 		qsort(all, found, sizeof(*all), by_tableless_samples);
 	for (size_t i = 0; i < found; i++) {
