@@ -214,6 +214,14 @@ void stack_summary_print(FILE *out, const struct stack_summary *s)
 	losses_print(out, s->tool, s->losses, s->nr_losses, s->earlier + s->sum.count);
 }
 
+void stack_summary_crowded(FILE *out, const char *tool, const struct modules *modules)
+{
+	if (modules_are_full(modules))
+		fprintf(out,
+			"%s: %zu files had code since the start, and newer ones are not followed: start the tool again\n",
+			tool, modules_count(modules));
+}
+
 #define MAX_CAUSE_LINES 8 /* of files, and of processes */
 
 struct tableless {

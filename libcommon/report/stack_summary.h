@@ -64,7 +64,12 @@ void stack_summary_json(FILE *out, const struct stack_summary *summary);
 /* an array by end reason as an object */
 struct json_object *stack_summary_json_ends(const uint64_t values[NR_END_REASONS]);
 
-/* Prints a line for each file without a usable table in which stacks have ended. */
+/* Prints a line if there were more files than are told apart. */
+void stack_summary_crowded(FILE *out, const char *tool, const struct modules *modules);
+/*
+ * Prints a line for each of the eight files without a usable table in which the most stacks have
+ * ended, and one for the others.
+ */
 void stack_summary_tableless(FILE *out, const char *tool, const struct modules *modules,
 			     const struct stack_entry *entries, size_t nr);
 

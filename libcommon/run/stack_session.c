@@ -408,6 +408,7 @@ void stack_session_explain(const struct stack_session *s, const struct stack_ent
 	const char *tool = program_invocation_short_name;
 
 	stack_summary_refused(stderr, tool, unwinder_processes(s->unwinder), entries, nr);
+	stack_summary_crowded(stderr, tool, s->modules);
 	stack_summary_tableless(stderr, tool, s->modules, entries, nr);
 	if (s->wanted->runtimes)
 		stack_summary_unknown_runtimes(stderr, tool, s->modules, entries, nr);

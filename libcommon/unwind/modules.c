@@ -109,6 +109,11 @@ size_t modules_count(const struct modules *modules)
 	return modules->nr;
 }
 
+bool modules_are_full(const struct modules *modules)
+{
+	return modules->nr + 1 >= MAX_MODULES;
+}
+
 struct mapped_file module_file(const struct module *module)
 {
 	return (struct mapped_file){
@@ -133,7 +138,7 @@ static int open_elf(const struct modules *modules, const struct module *module,
 
 static int add(struct modules *modules, struct entry *entry)
 {
-	if (modules->nr + 1 >= MAX_MODULES)
+	if (modules_are_full(modules))
 		return -ENOSPC;
 	if (set_entry(modules, modules->nr, entry))
 		return -ENOMEM;

@@ -7,6 +7,7 @@
 #ifndef EHPERF_UNWIND_MODULES_H
 #define EHPERF_UNWIND_MODULES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -80,10 +81,13 @@ void modules_set_foreign(struct modules *modules, struct foreign *foreign);
 struct foreign *modules_foreign(const struct modules *modules); /* NULL: none */
 void modules_free(struct modules *modules);
 size_t modules_count(const struct modules *modules);
+/* Are there as many as may be? Then none is added any more. */
+bool modules_are_full(const struct modules *modules);
 
 /*
  * Finds or adds the module of a thread's mapping; *module is NULL for anonymous memory. 0, or
- * -errno if the file cannot be identified, e.g. because the process is gone.
+ * -errno if the file cannot be identified, e.g. because the process is gone; -ENOSPC: there are
+ * MAX_MODULES - 1, with those that are forgotten.
  */
 int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *mapping,
 		 struct module **module);
