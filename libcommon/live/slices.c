@@ -21,16 +21,6 @@
 /* names of one frame are cut to this if there is no room even for them */
 #define CUT_BYTES 256
 
-/*
- * frames with equal bytes have equal names: in files everywhere, in no file within a process, and
- * in the kernel
- */
-struct frame_key {
-	uint64_t frame;
-	uint32_t pid; /* 0: of any */
-	uint32_t kernel;
-};
-
 struct known_frame {
 	struct frame_key key;
 	UT_hash_handle hh;
@@ -204,21 +194,15 @@ static int put_frame(struct slices *s, const struct frame_name *full, const stru
 static const struct known_frame *frame_of(struct slices *s, uint64_t frame, uint32_t pid,
 					  bool kernel)
 {
-	const struct frame_names *names = &s->shown->writer.names;
-	struct frame_key key = { .frame = frame,
-				 .pid = !kernel && frame & FRAME_ADDRESS ? pid : 0,
-				 .kernel = kernel };
+	struct frame_key key = frame_key_of(pid, frame, kernel);
 	struct frame_name all[MAX_FRAME_NAMES];
 	struct known_frame *known;
-	size_t nr = 1;
+	size_t nr;
 
 	HASH_FIND(hh, s->frames, &key, sizeof(key), known);
 	if (known)
 		return known;
-	if (kernel)
-		all[0] = frame_name_kernel(names, frame);
-	else
-		nr = frame_names_user(names, pid, frame, all);
+	nr = frame_names_of(&s->shown->writer.names, pid, frame, kernel, all);
 	known = calloc(1, sizeof(*known));
 	if (!known)
 		return NULL;

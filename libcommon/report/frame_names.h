@@ -6,6 +6,7 @@
 #ifndef EHPERF_REPORT_FRAME_NAMES_H
 #define EHPERF_REPORT_FRAME_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -25,5 +26,32 @@ size_t frame_names_user(const struct frame_names *names, pid_t pid, uint64_t fra
 			struct frame_name all[MAX_FRAME_NAMES]);
 /* names a kernel frame, an address; names->kernel or names->recorded owns the strings */
 struct frame_name frame_name_kernel(const struct frame_names *names, uint64_t address);
+
+/*
+ * Frames with equal bytes have equal names: in files everywhere, in no file within a process, and in
+ * the kernel.
+ */
+struct frame_key {
+	uint64_t frame;
+	uint32_t pid;    /* 0: of any */
+	uint32_t kernel; /* 0: a user frame; else 1, or what its user tells apart */
+};
+
+static inline struct frame_key frame_key_of(pid_t pid, uint64_t frame, bool kernel)
+{
+	return (struct frame_key){ .frame = frame,
+				   .pid = !kernel && frame_in_no_file(frame) ? pid : 0,
+				   .kernel = kernel };
+}
+
+/* frame_names_user(), or frame_name_kernel() */
+static inline size_t frame_names_of(const struct frame_names *names, pid_t pid, uint64_t frame,
+				    bool kernel, struct frame_name all[MAX_FRAME_NAMES])
+{
+	if (!kernel)
+		return frame_names_user(names, pid, frame, all);
+	all[0] = frame_name_kernel(names, frame);
+	return 1;
+}
 
 #endif

@@ -246,7 +246,7 @@ static int append_frame(struct stack_functions *f, uint64_t frame, pid_t process
 	uint32_t of_user = frame & FRAME_ADDRESS ? process : 0, pid = kernel ? KERNEL : of_user;
 	const struct known_line *known = &f->known[place_of(f, frame, pid)];
 	struct frame_name names[MAX_FRAME_NAMES];
-	size_t first = f->nr, nr = 1;
+	size_t first = f->nr, nr;
 	int error = 0;
 
 	if (known->nr) {
@@ -256,10 +256,7 @@ static int append_frame(struct stack_functions *f, uint64_t frame, pid_t process
 			f->numbers[f->nr++] = f->of_known[known->first + i];
 		return 0;
 	}
-	if (kernel)
-		names[0] = frame_name_kernel(&f->writer->names, frame);
-	else
-		nr = frame_names_user(&f->writer->names, process, frame, names);
+	nr = frame_names_of(&f->writer->names, process, frame, kernel, names);
 	for (size_t i = 0; i < nr && !error; i++)
 		error = append_name(f, &names[i], frame, kernel);
 	return error ? error : remember(f, frame, pid, first);

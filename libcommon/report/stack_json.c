@@ -83,11 +83,7 @@ struct json_object *stack_json_frame(const struct frame_name *name, uint64_t bit
 #define MAX_KNOWN_BYTES (memory_limit / 32)
 
 struct known_frame {
-	struct known_frame_key {
-		uint64_t frame;
-		uint32_t pid; /* of code in no file, whose name is its process's */
-		bool kernel;
-	} key;
+	struct frame_key key;
 	struct json_object *json; /* has the text alone; of inlined functions, too */
 	UT_hash_handle hh;
 };
@@ -123,7 +119,7 @@ void stack_json_known_free(struct stack_json_known *known)
 }
 
 /* Keeps an array's element that is printed as these elements, if there is room. */
-static void learn(struct stack_json_known *known, const struct known_frame_key *key,
+static void learn(struct stack_json_known *known, const struct frame_key *key,
 		  struct json_object *elements[], size_t nr)
 {
 	struct known_frame *frame = calloc(1, sizeof(*frame));
@@ -156,25 +152,17 @@ static void add_frame(const struct stack_writer *w, struct stack_json_known *kno
 {
 	struct json_object *elements[MAX_FRAME_NAMES];
 	struct frame_name names[MAX_FRAME_NAMES];
+	struct frame_key key = frame_key_of(pid, frame, kernel);
 	struct known_frame *found = NULL;
-	struct known_frame_key key;
-	size_t nr = 1;
+	size_t nr;
 
-	memset(&key, 0, sizeof(key)); /* the bytes between, too */
-	key.frame = frame;
-	key.kernel = kernel;
-	if (!kernel && frame_in_no_file(frame))
-		key.pid = pid;
 	if (known)
 		HASH_FIND(hh, known->frames, &key, sizeof(key), found);
 	if (found) {
 		json_object_array_add(frames, json_object_get(found->json));
 		return;
 	}
-	if (kernel)
-		names[0] = frame_name_kernel(&w->names, frame);
-	else
-		nr = frame_names_user(&w->names, pid, frame, names);
+	nr = frame_names_of(&w->names, pid, frame, kernel, names);
 	for (size_t i = 0; i < nr; i++) {
 		elements[i] = stack_json_frame(&names[i], kernel ? 0 : frame);
 		json_object_array_add(frames, elements[i]);

@@ -11,18 +11,8 @@
 #include "report/escape.h"
 #include "report/frame_names.h"
 
-/*
- * frames with equal bytes have equal names: in files everywhere, in no file within a process, and
- * in the kernel
- */
-struct frame_key {
-	uint64_t frame;
-	uint32_t pid;  /* 0: of any */
-	uint32_t kind; /* KIND_KERNEL, KIND_OFF_CPU, or 0: a user frame */
-};
-
 struct known_frame {
-	struct frame_key key;
+	struct frame_key key; /* .kernel: KIND_KERNEL, KIND_OFF_CPU, or 0 */
 	UT_hash_handle hh;
 	uint32_t nr;        /* of its labels: the functions inlined in it are frames of their own */
 	uint32_t numbers[]; /* root first */
@@ -48,7 +38,7 @@ enum frame_kind stack_labels_kind(const struct frame_name *name, uint64_t frame)
 static int add_label(struct stack_labels *l, const struct frame_key *key,
 		     const struct frame_name *name, uint32_t *number)
 {
-	struct label label = { .kind = key->kind };
+	struct label label = { .kind = key->kernel };
 	size_t bytes;
 	FILE *out = open_memstream(&label.text, &bytes);
 	int error;
@@ -58,7 +48,7 @@ static int add_label(struct stack_labels *l, const struct frame_key *key,
 	frame_name_print(out, name);
 	if (fclose(out))
 		return -ENOMEM;
-	if (!key->kind)
+	if (!key->kernel)
 		label.kind = stack_labels_kind(name, key->frame);
 	error = labels_add(l->labels, &label, number);
 	free(label.text);
@@ -69,15 +59,10 @@ static int add_label(struct stack_labels *l, const struct frame_key *key,
 static struct known_frame *name_frame(struct stack_labels *l, const struct frame_key *key,
 				      uint32_t pid)
 {
-	const struct frame_names *names = &l->writer->names;
 	struct frame_name all[MAX_FRAME_NAMES];
+	size_t nr = frame_names_of(&l->writer->names, pid, key->frame, key->kernel, all);
 	struct known_frame *known;
-	size_t nr = 1;
 
-	if (key->kind)
-		all[0] = frame_name_kernel(names, key->frame);
-	else
-		nr = frame_names_user(names, pid, key->frame, all);
 	known = calloc(1, sizeof(*known) + nr * sizeof(known->numbers[0]));
 	if (!known)
 		return NULL;
@@ -94,16 +79,14 @@ static struct known_frame *name_frame(struct stack_labels *l, const struct frame
 static int append_frame(struct stack_labels *l, uint64_t frame, uint32_t pid, bool kernel,
 			bool upside_down)
 {
-	struct frame_key key = { .frame = frame };
+	struct frame_key key = frame_key_of(pid, frame, kernel);
 	struct known_frame *known;
 	struct recent_pair *recent;
 	bool is_recent;
 
 	if (kernel)
-		key.kind = l->off_cpu ? KIND_OFF_CPU : KIND_KERNEL;
-	else if (frame & FRAME_ADDRESS)
-		key.pid = pid;
-	recent = recent_place(l->recent, (uint64_t)key.kind << 32 | key.pid, frame, &is_recent);
+		key.kernel = l->off_cpu ? KIND_OFF_CPU : KIND_KERNEL;
+	recent = recent_place(l->recent, (uint64_t)key.kernel << 32 | key.pid, frame, &is_recent);
 	if (is_recent)
 		known = (struct known_frame *)(uintptr_t)recent->value;
 	else

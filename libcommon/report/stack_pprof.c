@@ -324,7 +324,7 @@ static uint64_t location_of(struct pprof *p, uint32_t pid, uint64_t frame, bool 
 	const struct frame_names *names = &p->writer->names;
 	struct location *location;
 	struct frame_name all[MAX_FRAME_NAMES];
-	size_t nr = 1;
+	size_t nr;
 
 	HASH_FIND(hh, p->locations, &key, sizeof(key), location);
 	if (location)
@@ -332,10 +332,7 @@ static uint64_t location_of(struct pprof *p, uint32_t pid, uint64_t frame, bool 
 	location = add_location_key(p, &key, 0);
 	if (!location)
 		return 0;
-	if (kernel)
-		all[0] = frame_name_kernel(names, frame);
-	else
-		nr = frame_names_user(names, pid, frame, all);
+	nr = frame_names_of(names, pid, frame, kernel, all);
 	emit_location(p, location, frame, all, nr);
 	return location->id;
 }
