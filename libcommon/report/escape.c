@@ -37,11 +37,8 @@ static size_t print_harmless(FILE *out, const char *text, size_t left, char also
 	ucs4_t c;
 
 	while (bytes < left && text[bytes] != also) {
-		int next = 1;
+		int next = next_character(text + bytes, left - bytes, &c, &harmless);
 
-		/* most are ASCII, and a report may be 100 MB */
-		if (text[bytes] < ' ' || text[bytes] >= 0x7f)
-			next = next_character(text + bytes, left - bytes, &c, &harmless);
 		if (!harmless)
 			break;
 		bytes += next;
