@@ -18,10 +18,6 @@ teardown_file() {
 	rm -rf "$FILES"
 }
 
-as_nobody() {
-	background setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
-}
-
 bystander() {
 	need_root
 	need setpriv
@@ -145,7 +141,7 @@ without() {	# SECONDS PROCESSES
 @test "a JVM that is none, and says what it likes of its code" {
 	bystander
 	local jvm
-	jvm=$(find /usr/lib/jvm -name libjvm.so 2>/dev/null | head -n 1)
+	jvm=$(libjvm)
 	[ -n "$jvm" ] || skip "needs java"
 	without 5 1
 	as_nobody "$ROOT/build/tests/fake-jvm" "$jvm" 400 200000 16 100
@@ -189,7 +185,7 @@ without() {	# SECONDS PROCESSES
 		as_nobody "$ROOT/build/tests/jits" map
 	done
 	local jvm
-	jvm=$(find /usr/lib/jvm -name libjvm.so 2>/dev/null | head -n 1)
+	jvm=$(libjvm)
 	[ -z "$jvm" ] || as_nobody "$ROOT/build/tests/fake-jvm" "$jvm" 400 200000 16 100
 	sleep 4
 	stands 5

@@ -426,11 +426,6 @@ ends_in_time() {	# ATTACK TOOL ARG...
 		late_tools+=("$attack: $1")
 }
 
-# an ordinary user's processes
-attack() {	# PROGRAM ARG...
-	background setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
-}
-
 # bats test_tags=full,alone,timing
 @test "under attack, each tool ends when its duration does, and when a SIGINT comes" {
 	need_root
@@ -449,27 +444,27 @@ attack() {	# PROGRAM ARG...
 		python lock objects lines symbols jvm libraries}; do
 		before=${#pids[@]}
 		case $name in
-		mappings) attack "$WORK/mapper" hold 600 5 60000 "$WORK/nested" ;;
-		tables) attack "$WORK/mapper" hold 600 0 1 "$WORK/cfi" "$WORK/sparse" ;;
-		threads) attack "$WORK/far-stacks" 4000; wait_until grep -q asleep "$WORK/background.out" ;;
-		stacks) attack "$WORK/many-stacks" 8 ;;
-		churn) attack "$WORK/mapper" churn 600 "$WORK/files" "$WORK/nested" ;;
-		storm) attack "$WORK/mapper" storm 600 3 3000 "$WORK/nested" ;;
-		keys) attack "$WORK/new-threads" 4 ;;
-		python) attack /usr/bin/python3 "$WORK/new_functions.py" 600 24 100 ;;
-		lock) attack /usr/bin/python3 "$WORK/new_functions.py" 600 4 100 4 ;;
-		objects) attack /usr/bin/python3 "$WORK/shared_code.py" ;;
-		lines) attack /usr/bin/python3 "$WORK/large_lines.py" ;;
+		mappings) as_nobody "$WORK/mapper" hold 600 5 60000 "$WORK/nested" ;;
+		tables) as_nobody "$WORK/mapper" hold 600 0 1 "$WORK/cfi" "$WORK/sparse" ;;
+		threads) as_nobody "$WORK/far-stacks" 4000; wait_until grep -q asleep "$WORK/background.out" ;;
+		stacks) as_nobody "$WORK/many-stacks" 8 ;;
+		churn) as_nobody "$WORK/mapper" churn 600 "$WORK/files" "$WORK/nested" ;;
+		storm) as_nobody "$WORK/mapper" storm 600 3 3000 "$WORK/nested" ;;
+		keys) as_nobody "$WORK/new-threads" 4 ;;
+		python) as_nobody /usr/bin/python3 "$WORK/new_functions.py" 600 24 100 ;;
+		lock) as_nobody /usr/bin/python3 "$WORK/new_functions.py" 600 4 100 4 ;;
+		objects) as_nobody /usr/bin/python3 "$WORK/shared_code.py" ;;
+		lines) as_nobody /usr/bin/python3 "$WORK/large_lines.py" ;;
 		symbols)
 			[ -e "$WORK/symbols" ] || many-symbols "$WORK/symbols" 700000
-			attack bash -c 'for i in 1 2 3 4 5 6; do cp "$0/symbols" "$1/symbols$i"; "$1/symbols$i" & done; wait' "$WORK" "$WORK/files"
+			as_nobody bash -c 'for i in 1 2 3 4 5 6; do cp "$0/symbols" "$1/symbols$i"; "$1/symbols$i" & done; wait' "$WORK" "$WORK/files"
 			;;
 		jvm)
-			jvm=$(find /usr/lib/jvm -name libjvm.so 2>/dev/null | head -n 1)
+			jvm=$(libjvm)
 			[ -n "$jvm" ] || { echo "# jvm is left out: needs java" >&3; continue; }
-			attack "$WORK/fake-jvm" "$jvm" 400 200000 16 100
+			as_nobody "$WORK/fake-jvm" "$jvm" 400 200000 16 100
 			;;
-		libraries) attack "$WORK/dlstorm" churn 600 "$WORK"/storm?.so ;;
+		libraries) as_nobody "$WORK/dlstorm" churn 600 "$WORK"/storm?.so ;;
 		esac
 		sleep 1
 		for of in "${tools[@]}" "funclat u:$WORK/lib/libc.so.6:m*"; do

@@ -162,6 +162,16 @@ cpu_seconds() {	# WAY
 		$1 == "cpu" { for (i = 1; i <= n; i++) if (ways[i] == way) print $(i + 1) / hz }' /proc/stat
 }
 
+# an ordinary user's process in the background
+as_nobody() {	# COMMAND...
+	background setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+}
+
+# a JVM's library; nothing: there is none
+libjvm() {
+	find /usr/lib/jvm -name libjvm.so 2>/dev/null | head -n 1
+}
+
 # CPU time that no thread's clock has, so far
 others_ns() {
 	awk "BEGIN { printf \"%.0f\", ($(cpu_seconds steal) + $(cpu_seconds irq) + $(cpu_seconds softirq)) * 1e9 }"

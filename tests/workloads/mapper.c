@@ -60,15 +60,20 @@ static void *map(const char *path, long times)
 	return at;
 }
 
-static int hold(double until, long children, long times, char **files)
+static void fork_children(long nr)
 {
-	for (; *files; files++)
-		map(*files, times);
-	for (; children > 0; children--)
+	for (; nr > 0; nr--)
 		if (!fork()) {
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			break;
 		}
+}
+
+static int hold(double until, long children, long times, char **files)
+{
+	for (; *files; files++)
+		map(*files, times);
+	fork_children(children);
 	puts("mapped");
 	fflush(stdout);
 	while (now() < until) {
@@ -153,11 +158,7 @@ static int storm(double until, long children, long times, const char *file)
 	pid_t pid;
 
 	map(file, times);
-	for (; children > 0; children--)
-		if (!fork()) {
-			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			break;
-		}
+	fork_children(children);
 	for (long nr = 0; now() < until; nr++) {
 		pid = nr & 1 ? fork() : vfork();
 		if (!pid) {

@@ -19,7 +19,7 @@
  * process leaves room for others, and the processes of a user leave half of what other users have
  * left; root's may have all of that.
  */
-#define MAX_FUNCTIONS  ((memory_limit >> 20) * 100000 / 512) /* at most 1 MB in 20 */
+#define MAX_FUNCTIONS  ((memory_limit >> 20) * 100000 / 512) /* a 20th of the limit */
 #define MAX_OF_PROCESS (MAX_FUNCTIONS / 4)
 /* of names and tables of lines; for these, half of it */
 #define MAX_BYTES                (memory_limit / 4)
