@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Arrays of elements whose numbers are not reused: they grow at one end, and become empty at the
- * other. An element of zeros is empty; the memory of a page whose elements are all empty can be
- * freed.
+ * Large arrays of which most is empty. An element of zeros is empty; the memory of a page whose
+ * elements are all empty can be freed.
  */
 #ifndef EHPERF_BASE_PAGED_H
 #define EHPERF_BASE_PAGED_H

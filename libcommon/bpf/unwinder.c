@@ -501,7 +501,7 @@ struct unwinder_counts unwinder_counts(const struct unwinder *u)
 	counts.regions_given_up = published.regions_given_up;
 	counts.refused = processes_nr_refused(&u->processes);
 	counts.evicted = tables.evicted;
-	counts.files = modules_count(u->modules);
+	counts.files = modules_nr_seen(u->modules);
 	counts.files_without_table = tables.files_without_table;
 	counts.rows = tables.rows;
 	counts.table_bytes = tables.bytes;

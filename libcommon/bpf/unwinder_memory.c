@@ -32,7 +32,8 @@ static void use(void *arg, const uint64_t *frames, uint32_t nr)
  */
 static void forget_unused(struct unwinder *u)
 {
-	struct used used = { .options = &u->options, .nr_modules = modules_count(u->modules) + 1 };
+	struct used used = { .options = &u->options,
+			     .nr_modules = modules_last_id(u->modules) + 1 };
 
 	used.modules = calloc(used.nr_modules, sizeof(*used.modules));
 	if (!used.modules)

@@ -121,7 +121,7 @@ int unwinder_start(struct unwinder *u)
 		return error;
 	error = read_processes(u, &list);
 	u->counts.processes = list.nr;
-	u->counts.files_at_start = modules_count(u->modules);
+	u->counts.files_at_start = modules_nr_seen(u->modules);
 	u->counts.read_s = since(&began);
 	if (!error)
 		publish_processes(u, &list);

@@ -47,8 +47,8 @@ void name_jobs_free(struct name_jobs *jobs)
 
 /* ---- tags ---- */
 
-#define KIND_SHIFT   33 /* a source's key is below: PROCESS_SOURCE is its highest bit */
-#define NUMBER_SHIFT 36
+#define KIND_SHIFT   NAME_SOURCE_BITS
+#define NUMBER_SHIFT (KIND_SHIFT + 2)
 
 static uint64_t tag_of(const struct name_job *job)
 {
@@ -169,7 +169,7 @@ bool name_jobs_take(struct name_jobs *jobs, enum name_set set, struct name_job *
 /* Can that be said of this frame of the source? The worker may have been taken over. */
 static bool is_sound(const struct name_source *source, const struct named_frame *found)
 {
-	return name_source_key((pid_t)source->key, found->frame) == source->key &&
+	return name_source_may_have(source->key, found->frame) &&
 	       !(source->key & PROCESS_SOURCE && (found->has_vaddr || found->has_function));
 }
 

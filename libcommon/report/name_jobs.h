@@ -23,7 +23,7 @@ struct name_job {
 	 * of NAME_ASK: an answer to an earlier question, whose report was interrupted, may still
 	 * come
 	 */
-	uint64_t number : 28;
+	uint64_t number : 17;
 };
 
 struct name_jobs {

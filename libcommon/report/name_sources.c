@@ -63,14 +63,37 @@ void name_sources_free(struct name_sources *s)
 
 /* ---- sources ---- */
 
-uint64_t name_source_key(pid_t pid, uint64_t frame)
+#define ID_BITS 21
+#define ID(key) ((uint32_t)((key) & (MAX_MODULES - 1)))
+_Static_assert(MAX_MODULES == 1 << ID_BITS, "");
+#define SERIAL_BITS (NAME_SOURCE_BITS - 1 - ID_BITS)
+
+uint64_t name_source_of_file(const struct module *module)
 {
-	return frame & FRAME_ADDRESS ? PROCESS_SOURCE | (uint32_t)pid : FRAME_MODULE(frame);
+	return (module->serial & ((1ULL << SERIAL_BITS) - 1)) << ID_BITS | module->id;
+}
+
+uint64_t name_source_key(const struct name_sources *s, pid_t pid, uint64_t frame)
+{
+	const struct module *module;
+
+	if (frame & FRAME_ADDRESS)
+		return PROCESS_SOURCE | (uint32_t)pid;
+	module = modules_get(s->modules, FRAME_MODULE(frame));
+	return module ? name_source_of_file(module) : FRAME_MODULE(frame);
+}
+
+bool name_source_may_have(uint64_t key, uint64_t frame)
+{
+	return frame & FRAME_ADDRESS ? key & PROCESS_SOURCE
+				     : !(key & PROCESS_SOURCE) && FRAME_MODULE(frame) == ID(key);
 }
 
 struct module *name_sources_module(const struct name_sources *s, uint64_t key)
 {
-	return key & PROCESS_SOURCE ? NULL : modules_get(s->modules, key);
+	struct module *module = key & PROCESS_SOURCE ? NULL : modules_get(s->modules, ID(key));
+
+	return module && name_source_of_file(module) == key ? module : NULL;
 }
 
 enum name_set name_sources_set_of(const struct name_sources *s, uint64_t key)
@@ -157,10 +180,14 @@ int name_sources_note_user(struct name_sources *s, pid_t pid, uint32_t uid)
 	return 0;
 }
 
-/* Is the source a file that no process maps any more, and that is in no stack? */
+bool name_source_is_forgotten(const struct name_sources *s, uint64_t key)
+{
+	return !(key & PROCESS_SOURCE) && !name_sources_module(s, key);
+}
+
 static bool is_forgotten(void *sources, uint64_t key)
 {
-	return !(key & PROCESS_SOURCE) && !name_sources_module(sources, key);
+	return name_source_is_forgotten(sources, key);
 }
 
 static bool has_ended(const struct name_source *source)
@@ -263,7 +290,7 @@ static int make_room(struct name_source *source)
 
 int name_sources_want(struct name_sources *s, pid_t pid, uint64_t frame, bool again)
 {
-	uint64_t key = name_source_key(pid, frame);
+	uint64_t key = name_source_key(s, pid, frame);
 	struct known_names *names = known_of(s, key);
 	const struct known_name *known = known_names_find(names, key, frame);
 	struct name_source *source;

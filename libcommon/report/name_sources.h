@@ -53,7 +53,13 @@ struct name_source {
 	size_t nr, room;
 	UT_hash_handle hh;
 };
-#define PROCESS_SOURCE (1ULL << 32) /* .key of a process, with the PID */
+
+/*
+ * .key of a process: with the PID. Of a file: its module's ID, and above that its serial, because
+ * another module may get the ID.
+ */
+#define NAME_SOURCE_BITS 45
+#define PROCESS_SOURCE   (1ULL << (NAME_SOURCE_BITS - 1))
 
 struct name_sources {
 	struct modules *modules;
@@ -77,10 +83,14 @@ struct name_sources {
 void name_sources_init(struct name_sources *sources, struct modules *modules);
 void name_sources_free(struct name_sources *sources);
 
-/* the frame's module ID, or PROCESS_SOURCE | PID */
-uint64_t name_source_key(pid_t pid, uint64_t frame);
+uint64_t name_source_key(const struct name_sources *sources, pid_t pid, uint64_t frame);
+uint64_t name_source_of_file(const struct module *module);
+/* Can a frame of this source be this one? */
+bool name_source_may_have(uint64_t key, uint64_t frame);
 /* NULL: the source is a process with code in no file, or the file is forgotten */
 struct module *name_sources_module(const struct name_sources *sources, uint64_t key);
+/* Is it a file that no process maps any more, and that is in no stack? */
+bool name_source_is_forgotten(const struct name_sources *sources, uint64_t key);
 /* NULL: there is none */
 struct name_source *name_sources_find(const struct name_sources *sources, uint64_t key);
 /* NULL: no memory */

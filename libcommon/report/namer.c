@@ -150,7 +150,9 @@ static void see_again(struct namer *n, const struct name_source *source)
 static void take_aside(struct namer *n, const struct name_job *job,
 		       const struct worker_answer *answer)
 {
-	struct name_source *source = name_sources_get(&n->sources, job->source);
+	struct name_source *source = name_source_is_forgotten(&n->sources, job->source)
+					     ? NULL
+					     : name_sources_get(&n->sources, job->source);
 	int error = answer->error;
 
 	if (!source)
@@ -190,13 +192,13 @@ static bool may_vanish(const struct module *module)
 
 static int see_module(struct namer *n, struct module *module)
 {
-	struct name_job job = { .kind = NAME_PREPARE, .source = module->id };
+	struct name_job job = { .kind = NAME_PREPARE, .source = name_source_of_file(module) };
 
 	if (module->seen || !may_vanish(module))
 		return 0;
 	module->seen = true;
-	job.set = name_sources_set_of(&n->sources, module->id);
-	return name_jobs_give(&n->jobs, &job, must_ask_debug(n, module->id), NULL, 0);
+	job.set = name_sources_set_of(&n->sources, job.source);
+	return name_jobs_give(&n->jobs, &job, must_ask_debug(n, job.source), NULL, 0);
 }
 
 /*
@@ -288,10 +290,11 @@ int namer_follow(struct namer *n)
  */
 static void prepare_again(struct namer *n, const struct name_source *source)
 {
-	for (size_t id = 1; id <= modules_count(n->sources.modules); id++) {
+	for (uint32_t id = 1; id <= modules_last_id(n->sources.modules); id++) {
 		struct module *module = modules_get(n->sources.modules, id);
 
-		if (module && module->seen && name_sources_set_of(&n->sources, id) == source->set &&
+		if (module && module->seen &&
+		    name_sources_set_of(&n->sources, name_source_of_file(module)) == source->set &&
 		    module->owner == source->share->owner)
 			module->seen = false;
 	}
@@ -386,7 +389,8 @@ static int want_all(struct namer *n, const struct stack_entry *entry, struct rec
 		/* frames of runtimes are named elsewhere, and marks have no names */
 		if (FRAME_IS_RUNTIME(frame) || FRAME_IS_MARK(frame))
 			continue;
-		recent_place(recent, name_source_key(entry->key.pid, frame), frame, &known);
+		recent_place(recent, name_source_key(&n->sources, entry->key.pid, frame), frame,
+			     &known);
 		if (!known)
 			error = name_sources_want(&n->sources, entry->key.pid, frame, false);
 	}
@@ -426,7 +430,7 @@ bool namer_fetch(struct namer *n, struct module *module)
 bool namer_open_file(struct namer *n, struct module *module, struct opened_elf *opened,
 		     struct debug_key *debug)
 {
-	struct name_source *source = name_sources_get(&n->sources, module->id);
+	struct name_source *source = name_sources_get(&n->sources, name_source_of_file(module));
 	struct worker_file file;
 
 	*opened = (struct opened_elf){ .fd = -EBADF };
@@ -560,7 +564,7 @@ static struct frame_name name_of(const struct namer *n, const struct known_name 
 
 struct frame_name namer_find(struct namer *n, pid_t pid, uint64_t frame)
 {
-	uint64_t key = name_source_key(pid, frame);
+	uint64_t key = name_source_key(&n->sources, pid, frame);
 	const struct known_name *known = name_sources_known(&n->sources, key, frame);
 	struct name_source *source = known ? NULL : name_sources_get(&n->sources, key);
 
@@ -595,12 +599,13 @@ bool namer_lost_code(const struct namer *n, pid_t pid)
 
 const char *namer_gone(const struct namer *n, uint64_t frame)
 {
-	uint64_t key = FRAME_MODULE(frame);
 	const struct module *module;
 	const struct name_source *source;
+	uint64_t key;
 
 	if (!n->sources.some_gone || FRAME_IS_RUNTIME(frame) || frame_in_no_file(frame))
 		return NULL;
+	key = name_source_key(&n->sources, 0, frame);
 	module = name_sources_module(&n->sources, key);
 	source = name_sources_find(&n->sources, key);
 	return module && source && source->gone ? module->path : NULL;

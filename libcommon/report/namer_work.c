@@ -173,13 +173,17 @@ void namer_take_files(struct opened_elf *opened, struct worker_file *file)
 static struct module *find_module(const struct frame_names *names, const struct job *job)
 {
 	const struct namer_request *r = job->request;
-	struct module *known = modules_get(names->modules, r->module_id);
+	struct mapped_file file = job->file;
+	struct module *known;
 
-	if (job->file.path && (!known || strcmp(known->path, job->file.path))) {
+	if (!file.path)
+		file.path = "[vdso]";
+	if (!modules_has_adopted(names->modules, r->module_id, &file, &r->key)) {
 		modules_limit_names(names->modules, MAX_READ_BYTES, MAX_IDLE_NS);
-		modules_adopt(names->modules, r->module_id, &job->file, &r->key);
-	} else if (!job->file.path && !known) {
-		modules_adopt_vdso(names->modules, r->module_id);
+		if (job->file.path)
+			modules_adopt(names->modules, r->module_id, &file, &r->key);
+		else
+			modules_adopt_vdso(names->modules, r->module_id);
 	}
 	known = modules_get(names->modules, r->module_id);
 	if (job->fetched[0] && known && !known->fetched)

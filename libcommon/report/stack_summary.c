@@ -216,10 +216,9 @@ void stack_summary_print(FILE *out, const struct stack_summary *s)
 
 void stack_summary_crowded(FILE *out, const char *tool, const struct modules *modules)
 {
-	if (modules_are_full(modules))
-		fprintf(out,
-			"%s: %zu files had code since the start, and newer ones are not followed: start the tool again\n",
-			tool, modules_count(modules));
+	if (modules_were_full(modules))
+		fprintf(out, "%s: %d files had code at a time, and others were not followed\n",
+			tool, MAX_MODULES - 1);
 }
 
 #define MAX_CAUSE_LINES 8 /* of files, and of processes */
@@ -310,7 +309,7 @@ static void see_unknown(bool *seen, const struct modules *modules, const struct 
 
 static bool has_unknown(const struct modules *modules)
 {
-	for (size_t id = 1; id <= modules_count(modules); id++) {
+	for (uint32_t id = 1; id <= modules_last_id(modules); id++) {
 		const struct module *module = modules_get(modules, id);
 
 		if (module && module->runtime.error == -ENOTSUP)
@@ -323,13 +322,13 @@ void stack_summary_unknown_runtimes(FILE *out, const char *tool, const struct mo
 				    const struct stack_entry *entries, size_t nr)
 {
 	bool *seen =
-		has_unknown(modules) ? calloc(modules_count(modules) + 1, sizeof(*seen)) : NULL;
+		has_unknown(modules) ? calloc(modules_last_id(modules) + 1, sizeof(*seen)) : NULL;
 
 	for (size_t i = 0; seen && i < nr; i++) {
 		see_unknown(seen, modules, entries[i].user);
 		see_unknown(seen, modules, entries[i].waker ? entries[i].waker->user : NULL);
 	}
-	for (size_t id = 1; seen && id <= modules_count(modules); id++) {
+	for (uint32_t id = 1; seen && id <= modules_last_id(modules); id++) {
 		const struct module *module = seen[id] ? modules_get(modules, id) : NULL;
 		const struct runtime *runtime = module ? runtime_of_file(&module->runtime) : NULL;
 
@@ -491,7 +490,7 @@ void stack_summary_unread(FILE *out, const char *tool, const struct modules *mod
 	uint64_t refused = 0;
 	size_t nr = 0;
 
-	for (size_t id = 1; id <= modules_count(modules); id++) {
+	for (uint32_t id = 1; id <= modules_last_id(modules); id++) {
 		const struct module *module = modules_get(modules, id);
 		uint64_t of_this =
 			module && module->places ? source_places_refused(module->places) : 0;

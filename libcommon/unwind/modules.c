@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <uthash.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/paged.h"
 #include "dwarf/gopclntab.h"
@@ -21,15 +22,26 @@
  */
 #define VDSO_KEY(mapping) ((struct file_key){ .dev = UINT64_MAX, .inode = is_32bit(mapping) })
 
+#define REST_S 60 /* before an ID is given again */
+
 struct entry {
 	struct module module;
 	UT_hash_handle hh;
 };
 
+/* an ID that nothing has any more */
+struct free_id {
+	uint32_t id, since_s;
+};
+
 struct modules {
 	struct entry *by_file;
 	struct paged by_id; /* [id - 1]: struct entry * */
-	size_t nr;
+	uint32_t last_id;
+	uint64_t nr_seen;
+	struct free_id *free; /* [first_free, nr_free): the longest free first */
+	size_t first_free, nr_free, free_room;
+	bool were_full;
 	struct foreign *foreign;
 	struct symbol_options symbol_options;
 	struct opened_elf *opened;
@@ -97,21 +109,27 @@ void modules_free(struct modules *modules)
 	if (!modules)
 		return;
 	HASH_CLEAR(hh, modules->by_file);
-	for (size_t i = 0; i < modules->nr; i++)
+	for (size_t i = 0; i < modules->last_id; i++)
 		if (entry_at(modules, i))
 			free_entry(entry_at(modules, i));
 	paged_free(&modules->by_id);
+	free(modules->free);
 	free(modules);
 }
 
-size_t modules_count(const struct modules *modules)
+uint32_t modules_last_id(const struct modules *modules)
 {
-	return modules->nr;
+	return modules->last_id;
 }
 
-bool modules_are_full(const struct modules *modules)
+uint64_t modules_nr_seen(const struct modules *modules)
 {
-	return modules->nr + 1 >= MAX_MODULES;
+	return modules->nr_seen;
+}
+
+bool modules_were_full(const struct modules *modules)
+{
+	return modules->were_full;
 }
 
 struct mapped_file module_file(const struct module *module)
@@ -136,13 +154,58 @@ static int open_elf(const struct modules *modules, const struct module *module,
 	return fd < 0 ? fd : elf_file_open_for_names(file, fd);
 }
 
+/* ---- IDs ---- */
+
+static uint32_t now_s(void)
+{
+	return clock_ns() / 1000000000;
+}
+
+static bool has_rested_id(const struct modules *modules)
+{
+	return modules->first_free < modules->nr_free &&
+	       now_s() - modules->free[modules->first_free].since_s > REST_S;
+}
+
+/* 0: there is none */
+static uint32_t take_id(struct modules *modules)
+{
+	if (has_rested_id(modules))
+		return modules->free[modules->first_free++].id;
+	if (modules->last_id + 1 < MAX_MODULES)
+		return ++modules->last_id;
+	modules->were_full = true;
+	return 0;
+}
+
+/* Makes room for nr more, in place of those that were given again. 0 or -ENOMEM */
+static int make_room_for_ids(struct modules *modules, size_t nr)
+{
+	modules->nr_free -= modules->first_free;
+	if (modules->first_free && modules->nr_free)
+		memmove(modules->free, modules->free + modules->first_free,
+			modules->nr_free * sizeof(*modules->free));
+	modules->first_free = 0;
+	return array_reserve(&modules->free, &modules->free_room, modules->nr_free + nr);
+}
+
+/* There is room. */
+static void free_id(struct modules *modules, uint32_t id)
+{
+	modules->free[modules->nr_free++] = (struct free_id){ id, now_s() };
+}
+
 static int add(struct modules *modules, struct entry *entry)
 {
-	if (modules_are_full(modules))
+	uint32_t id = take_id(modules);
+
+	if (!id)
 		return -ENOSPC;
-	if (set_entry(modules, modules->nr, entry))
+	/* without memory, the ID is lost, too */
+	if (set_entry(modules, id - 1, entry))
 		return -ENOMEM;
-	entry->module.id = ++modules->nr;
+	entry->module.id = id;
+	entry->module.serial = ++modules->nr_seen;
 	HASH_ADD(hh, modules->by_file, module.key, FILE_KEY_BYTES, entry);
 	return 0;
 }
@@ -261,6 +324,7 @@ int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *
 					 .owner = UINT64_MAX };
 	HASH_FIND(hh, modules->by_file, &key, FILE_KEY_BYTES, known);
 	if (known) {
+		known->module.unused = false;
 		if (key.in_our_root && !known->module.key.in_our_root && file_is_in_our_mount(&key))
 			take_path(&known->module, tid, mapping);
 		else if (known->module.moved)
@@ -302,15 +366,21 @@ struct module *modules_get(const struct modules *modules, uint32_t id)
 
 void modules_forget(struct modules *modules, const bool *used)
 {
-	for (size_t i = 0; i < modules->nr; i++) {
-		struct entry *entry = entry_at(modules, i);
+	struct entry *entry, *next;
+	size_t nr = HASH_COUNT(modules->by_file);
 
-		if (entry && !used[i + 1] && entry->module.unused) {
+	if (make_room_for_ids(modules, nr))
+		return;
+	HASH_ITER(hh, modules->by_file, entry, next) {
+		uint32_t id = entry->module.id;
+
+		if (!used[id] && entry->module.unused) {
 			HASH_DEL(modules->by_file, entry);
 			free_entry(entry);
-			set_entry(modules, i, NULL);
-		} else if (entry) {
-			entry->module.unused = !used[i + 1];
+			set_entry(modules, id - 1, NULL);
+			free_id(modules, id);
+		} else {
+			entry->module.unused = !used[id];
 		}
 	}
 	paged_give_back(&modules->by_id);
@@ -420,13 +490,22 @@ static void forget_names(struct modules *modules, struct entry *entry)
 	drop_symbols(module);
 }
 
+bool modules_has_adopted(const struct modules *modules, uint32_t id, const struct mapped_file *file,
+			 const struct file_key *key)
+{
+	const struct module *module = modules_get(modules, id);
+
+	return module && !memcmp(&module->key, key, FILE_KEY_BYTES) &&
+	       !strcmp(module->path, file->path);
+}
+
 int modules_adopt(struct modules *modules, uint32_t id, const struct mapped_file *file,
 		  const struct file_key *key)
 {
 	struct entry *entry = id ? entry_at(modules, id - 1) : NULL;
 	char *path;
 
-	if (!id || id >= MAX_MODULES || (entry && !strcmp(entry->module.path, file->path)))
+	if (!id || id >= MAX_MODULES || modules_has_adopted(modules, id, file, key))
 		return 0;
 	path = strdup(file->path);
 	if (!path)
@@ -449,8 +528,8 @@ int modules_adopt(struct modules *modules, uint32_t id, const struct mapped_file
 	entry->module.start = file->start;
 	entry->module.end = file->end;
 	entry->module.named_ns = clock_ns();
-	if (modules->nr < id)
-		modules->nr = id;
+	if (modules->last_id < id)
+		modules->last_id = id;
 	return 0;
 }
 
@@ -503,7 +582,7 @@ static void forget_idle(struct modules *modules, uint64_t idle_ns)
 	uint64_t now = clock_ns();
 
 	modules->symbol_bytes = 0;
-	for (size_t i = 0; i < modules->nr; i++) {
+	for (size_t i = 0; i < modules->last_id; i++) {
 		struct entry *entry = entry_at(modules, i);
 
 		if (entry && name_bytes(entry) && now - entry->module.named_ns > idle_ns)
@@ -520,7 +599,7 @@ void modules_limit_names(struct modules *modules, size_t bytes, uint64_t idle_ns
 
 	forget_idle(modules, idle_ns);
 	for (; modules->symbol_bytes > bytes; oldest = NULL) {
-		for (size_t i = 0; i < modules->nr; i++) {
+		for (size_t i = 0; i < modules->last_id; i++) {
 			struct entry *entry = entry_at(modules, i);
 
 			if (entry && name_bytes(entry) &&

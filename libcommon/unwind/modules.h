@@ -24,6 +24,8 @@
 
 struct module {
 	uint32_t id; /* from 1 */
+	/* no two modules with the same ID have the same */
+	uint32_t serial;
 	/*
 	 * as a process with the tool's own root sees it; until such a process maps the file, as the
 	 * first process sees it
@@ -80,14 +82,15 @@ struct modules *modules_new(void);
 void modules_set_foreign(struct modules *modules, struct foreign *foreign);
 struct foreign *modules_foreign(const struct modules *modules); /* NULL: none */
 void modules_free(struct modules *modules);
-size_t modules_count(const struct modules *modules);
-/* Are there as many as may be? Then none is added any more. */
-bool modules_are_full(const struct modules *modules);
+uint32_t modules_last_id(const struct modules *modules); /* the highest one that was given */
+uint64_t modules_nr_seen(const struct modules *modules); /* with those that are forgotten */
+/* Was there no ID for a file? */
+bool modules_were_full(const struct modules *modules);
 
 /*
  * Finds or adds the module of a thread's mapping; *module is NULL for anonymous memory. 0, or
- * -errno if the file cannot be identified, e.g. because the process is gone; -ENOSPC: there are
- * MAX_MODULES - 1, with those that are forgotten.
+ * -errno if the file cannot be identified, e.g. because the process is gone; -ENOSPC: all of
+ * MAX_MODULES - 1 IDs are in use.
  */
 int modules_find(struct modules *modules, pid_t tid, const struct proc_mapping *mapping,
 		 struct module **module);
@@ -104,7 +107,8 @@ struct mapped_file module_file(const struct module *module);
 
 /*
  * Forgets the modules that are not in use now (used[ID]), and were not in use at the last call.
- * Their IDs are not reused.
+ * Their IDs are given again, but not within a minute: a sample that waits, or a view, may still have
+ * them.
  */
 void modules_forget(struct modules *modules, const bool *used);
 
@@ -113,10 +117,14 @@ struct module *modules_get(const struct modules *modules, uint32_t id);
 
 /*
  * In a worker: adds a module under the ID that it has in the tool's struct modules; only its names
- * can be found. If its path has changed, what was known of it is forgotten. 0 or -ENOMEM
+ * can be found. What was known of another file with this ID, or by another path, is forgotten. 0 or
+ * -ENOMEM
  */
 int modules_adopt(struct modules *modules, uint32_t id, const struct mapped_file *file,
 		  const struct file_key *key);
+/* Is this very file known under this ID, by this path? */
+bool modules_has_adopted(const struct modules *modules, uint32_t id, const struct mapped_file *file,
+			 const struct file_key *key);
 /* Adds the vDSO of this process in that way. 0 or -errno */
 int modules_adopt_vdso(struct modules *modules, uint32_t id);
 

@@ -523,7 +523,7 @@ int tables_make_all(struct tables *tables, int max_ms)
 	struct foreign *foreign = modules_foreign(tables->modules);
 	uint64_t end = clock_ns() + max_ms * 1000000ULL, now;
 
-	for (uint32_t id = 1; id <= modules_count(tables->modules); id++)
+	for (uint32_t id = 1; id <= modules_last_id(tables->modules); id++)
 		if (tables_make(tables, id) == -ENOMEM)
 			return -ENOMEM;
 	while (foreign && foreign_nr_tables(foreign) && (now = clock_ns()) < end)
@@ -533,7 +533,7 @@ int tables_make_all(struct tables *tables, int max_ms)
 
 void tables_give_up(struct tables *tables)
 {
-	for (uint32_t id = 1; id <= modules_count(tables->modules); id++) {
+	for (uint32_t id = 1; id <= modules_last_id(tables->modules); id++) {
 		struct published_module *header =
 			tables_loc(tables, id) ? header_of(tables, id) : NULL;
 
@@ -549,13 +549,13 @@ void tables_give_up(struct tables *tables)
 
 void tables_note_modules(const struct tables *tables, bool *used)
 {
-	for (uint32_t id = 1; id <= modules_count(tables->modules); id++)
+	for (uint32_t id = 1; id <= modules_last_id(tables->modules); id++)
 		used[id] |= tables_loc(tables, id) != 0;
 }
 
 void tables_forget(struct tables *tables)
 {
-	for (uint32_t id = 1; id <= modules_count(tables->modules); id++) {
+	for (uint32_t id = 1; id <= modules_last_id(tables->modules); id++) {
 		struct module_table *of = table_of(tables, id);
 
 		if (of && !of->loc && !modules_get(tables->modules, id)) {
@@ -576,11 +576,11 @@ loc_t tables_loc(const struct tables *tables, uint32_t module_id)
 struct tables_counts tables_counts(const struct tables *tables)
 {
 	struct tables_counts counts = {
-		.files_without_table = modules_count(tables->modules),
+		.files_without_table = modules_nr_seen(tables->modules),
 		.evicted = tables->nr_evicted,
 	};
 
-	for (uint32_t id = 1; id <= modules_count(tables->modules); id++) {
+	for (uint32_t id = 1; id <= modules_last_id(tables->modules); id++) {
 		const struct module_table *of = table_of(tables, id);
 
 		if (!of)
