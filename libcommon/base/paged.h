@@ -19,12 +19,6 @@ struct paged {
 	size_t nr, room;
 };
 
-/* Behind these, all are zeros. */
-static inline size_t paged_nr(const struct paged *paged)
-{
-	return paged->nr * PAGE_ELEMENTS;
-}
-
 /* NULL: it is zeros */
 static inline void *paged_find(const struct paged *paged, size_t i)
 {

@@ -42,7 +42,6 @@ static void forget_unused(struct unwinder *u)
 	tables_note_modules(u->tables, used.modules);
 	stack_store_each_stack(u->store, use, &used);
 	modules_forget(u->modules, used.modules);
-	tables_forget(u->tables);
 	if (u->options.forget)
 		u->options.forget(u->options.names);
 	free(used.modules);

@@ -10,12 +10,12 @@
 
 #define TRAMPOLINE_BYTES 4096
 #define RENEW_NS         10000000000 /* there may be thousands, and each takes microseconds */
+#define MANY_ADDRESSES   10000       /* if there are more, those that nobody wants any more go */
 
 struct named_address {
 	uint64_t address;
 	struct kernel_symbol symbol; /* .name NULL: it has none */
-	unsigned turn;               /* in which it was asked for */
-	struct named_address *older; /* of those replaced: who has their names keeps them */
+	unsigned asked, wanted;      /* the turns in which it was asked for, and found, last */
 	UT_hash_handle hh;
 	char text[];
 };
@@ -23,7 +23,7 @@ struct named_address {
 struct kernel_symbols {
 	kernel_symbol_fn *ask;
 	void *arg;
-	struct named_address *addresses, *replaced;
+	struct named_address *addresses;
 	unsigned turn;
 	uint64_t renewed_ns;
 	struct kallsyms *kallsyms; /* NULL: not read yet */
@@ -48,10 +48,6 @@ void kernel_symbols_free(struct kernel_symbols *s)
 	if (!s)
 		return;
 	hash_free_all(s->addresses);
-	for (struct named_address *one = s->replaced, *older; one; one = older) {
-		older = one->older;
-		free(one);
-	}
 	kallsyms_free(s->kallsyms);
 	free(s);
 }
@@ -96,7 +92,7 @@ static struct named_address *new_address(const struct kernel_symbols *s, uint64_
 
 	if (!named)
 		return NULL;
-	*named = (struct named_address){ .address = address, .turn = s->turn };
+	*named = (struct named_address){ .address = address, .asked = s->turn };
 	memcpy(named->text, text, bytes);
 	return named;
 }
@@ -138,18 +134,35 @@ static struct named_address *ask(struct kernel_symbols *s, uint64_t address)
 	return named;
 }
 
+static void drop(struct kernel_symbols *s, struct named_address *named)
+{
+	HASH_DEL(s->addresses, named);
+	free(named);
+}
+
+static void forget_unwanted(struct kernel_symbols *s)
+{
+	struct named_address *named, *next;
+
+	HASH_ITER(hh, s->addresses, named, next)
+		if (s->turn - named->wanted > 2)
+			drop(s, named);
+}
+
 void kernel_symbols_renew(struct kernel_symbols *s, uint64_t now_ns)
 {
 	if (now_ns - s->renewed_ns < RENEW_NS)
 		return;
 	s->renewed_ns = now_ns;
 	s->turn++;
+	if (HASH_COUNT(s->addresses) > MANY_ADDRESSES)
+		forget_unwanted(s);
 }
 
 /* The kernel's own code stays where it is; what is loaded may be gone, and other code be there. */
 static bool may_have_changed(const struct kernel_symbols *s, const struct named_address *named)
 {
-	return named->turn != s->turn && (!named->symbol.name || named->symbol.module);
+	return named->asked != s->turn && (!named->symbol.name || named->symbol.module);
 }
 
 static bool same_text(const char *left, const char *right)
@@ -173,16 +186,13 @@ static struct named_address *learn(struct kernel_symbols *s, uint64_t address,
 	if (known && named &&
 	    (!named->symbol.name || same_symbol(&known->symbol, &named->symbol))) {
 		free(named);
-		known->turn = s->turn;
+		known->asked = s->turn;
 		return known;
 	}
 	if (!named)
 		return NULL;
-	if (known) {
-		HASH_DEL(s->addresses, known);
-		known->older = s->replaced;
-		s->replaced = known;
-	}
+	if (known)
+		drop(s, known);
 	HASH_ADD(hh, s->addresses, address, sizeof(named->address), named);
 	return named;
 }
@@ -194,5 +204,8 @@ const struct kernel_symbol *kernel_symbols_find(struct kernel_symbols *s, uint64
 	HASH_FIND(hh, s->addresses, &address, sizeof(address), named);
 	if (!named || may_have_changed(s, named))
 		named = learn(s, address, named);
-	return named && named->symbol.name ? &named->symbol : NULL;
+	if (!named)
+		return NULL;
+	named->wanted = s->turn;
+	return named->symbol.name ? &named->symbol : NULL;
 }

@@ -101,6 +101,7 @@ static void free_entry(struct entry *e)
 	free(e->module.path);
 	free(e->module.fetched);
 	free(e->module.debug);
+	free(e->module.table);
 	free(e);
 }
 

@@ -69,6 +69,8 @@ struct module {
 	bool unused;     /* it was not in use at the last modules_forget() */
 	bool moved; /* no process maps it; tid, start and end will be those of its next mapping */
 	uint64_t named_ns; /* when its names were last asked for */
+	/* tables.c's; goes with the module, which has no table then */
+	struct module_table *table;
 };
 
 struct modules;

@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/memory_limit.h"
-#include "base/paged.h"
 #include "unwind/table_upload.h"
 #include "tables_abi.h"
 
@@ -23,6 +22,7 @@
 
 #define MAX_TIMEOUTS 20 /* a file that does not answer is asked so often again */
 
+/* of a module: module->table */
 struct module_table {
 	bool tried, code_asked, much;
 	uint8_t nr_timeouts;
@@ -46,7 +46,6 @@ struct region_table {
 struct tables {
 	struct slabs *slabs;
 	struct modules *modules;
-	struct paged of;         /* [module ID - 1]: struct module_table */
 	uint32_t oldest, newest; /* of those that nobody uses */
 	uint64_t unused_bytes;
 	uint64_t nr_evicted;
@@ -64,15 +63,24 @@ int tables_new(struct tables **tables, struct slabs *slabs, struct modules *modu
 		return -ENOMEM;
 	t->slabs = slabs;
 	t->modules = modules;
-	t->of.element_bytes = sizeof(struct module_table);
 	*tables = t;
 	return 0;
 }
 
-/* NULL: none was asked for, or it is gone */
+/* NULL: none was asked for, or the module is gone */
 static struct module_table *table_of(const struct tables *tables, uint32_t id)
 {
-	return id ? paged_find(&tables->of, id - 1) : NULL;
+	const struct module *module = modules_get(tables->modules, id);
+
+	return module ? module->table : NULL;
+}
+
+/* NULL: no memory */
+static struct module_table *new_table_of(struct module *module)
+{
+	if (!module->table)
+		module->table = calloc(1, sizeof(*module->table));
+	return module->table;
 }
 
 static void free_regions(struct tables *tables)
@@ -90,10 +98,15 @@ void tables_free(struct tables *tables)
 {
 	if (!tables)
 		return;
-	for (size_t i = 0; i < paged_nr(&tables->of); i++)
-		if (table_of(tables, i + 1))
-			free(table_of(tables, i + 1)->extents.of);
-	paged_free(&tables->of);
+	for (uint32_t id = 1; id <= modules_last_id(tables->modules); id++) {
+		struct module *module = modules_get(tables->modules, id);
+
+		if (!module || !module->table)
+			continue;
+		free(module->table->extents.of);
+		free(module->table);
+		module->table = NULL;
+	}
 	free_regions(tables);
 	free(tables);
 }
@@ -318,8 +331,13 @@ static int make_header(struct tables *tables, uint32_t module_id)
 	struct published_module header = { .id = module_id, .pending = PENDING_CFI };
 
 	of->loc = extents_take(tables->slabs, sizeof(header), &of->extents);
-	if (!of->loc)
-		return -errno;
+	if (!of->loc) {
+		int error = -errno;
+
+		free(of->extents.of);
+		of->extents = (struct extents){};
+		return error;
+	}
 	memcpy(slabs_at(tables->slabs, of->loc), &header, sizeof(header));
 	return 0;
 }
@@ -332,7 +350,7 @@ int tables_make(struct tables *tables, uint32_t module_id)
 
 	if (!module)
 		return 0;
-	of = paged_get(&tables->of, module_id - 1);
+	of = new_table_of(module);
 	if (!of)
 		return -ENOMEM;
 	if (of->tried)
@@ -551,19 +569,6 @@ void tables_note_modules(const struct tables *tables, bool *used)
 {
 	for (uint32_t id = 1; id <= modules_last_id(tables->modules); id++)
 		used[id] |= tables_loc(tables, id) != 0;
-}
-
-void tables_forget(struct tables *tables)
-{
-	for (uint32_t id = 1; id <= modules_last_id(tables->modules); id++) {
-		struct module_table *of = table_of(tables, id);
-
-		if (of && !of->loc && !modules_get(tables->modules, id)) {
-			free(of->extents.of);
-			*of = (struct module_table){};
-		}
-	}
-	paged_give_back(&tables->of);
 }
 
 loc_t tables_loc(const struct tables *tables, uint32_t module_id)

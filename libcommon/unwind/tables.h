@@ -75,8 +75,6 @@ int tables_fd(const struct tables *tables);
 unsigned tables_take(struct tables *tables, int max_ms);
 /* Notes the modules that have a struct published_module: used[ID] */
 void tables_note_modules(const struct tables *tables, bool *used);
-/* Frees the tables of modules that are forgotten. */
-void tables_forget(struct tables *tables);
 /* From now on, no walk asks for tables that are still being made. */
 void tables_give_up(struct tables *tables);
 
