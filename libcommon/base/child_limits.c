@@ -263,6 +263,7 @@ static const int of_attackers[] = { __NR_execve,
 				    __NR_execveat,
 				    SCMP_SYS(vfork),
 				    __NR_ptrace,
+				    __NR_process_vm_readv,
 				    __NR_process_vm_writev,
 				    __NR_kill,
 				    __NR_tkill,
@@ -340,13 +341,20 @@ void child_limit_system_calls(const int *allowed, const int *more)
 	load(filter, error);
 }
 
+/* calls that the machine does not have are negative */
+static int forbid(scmp_filter_ctx filter, uint32_t how, const int *calls)
+{
+	int error = 0;
+
+	for (; *calls != -1 && !error; calls++)
+		error = *calls < 0 ? 0 : seccomp_rule_add(filter, how, *calls, 0);
+	return error;
+}
+
 void child_limit_to_writing(const char *directory)
 {
-	/*
-	 * what touches other processes of the user, or changes whose its files are and who may
-	 * write them, needs no capability
-	 */
-	static const int forbidden[] = {
+	/* what touches other processes of the user, or the kernel, needs no capability */
+	static const int fatal[] = {
 		__NR_execve,
 		__NR_execveat,
 		__NR_ptrace,
@@ -359,25 +367,9 @@ void child_limit_to_writing(const char *directory)
 		__NR_pidfd_open,
 		__NR_pidfd_send_signal,
 		__NR_pidfd_getfd,
-		__NR_setpriority,
-		__NR_sched_setscheduler,
-		__NR_sched_setattr,
 		__NR_process_madvise,
 		__NR_migrate_pages,
 		__NR_kcmp,
-		SCMP_SYS(chmod),
-		__NR_fchmod,
-		__NR_fchmodat,
-		SCMP_SYS(chown),
-		SCMP_SYS(lchown),
-		__NR_fchown,
-		__NR_fchownat,
-		__NR_setxattr,
-		__NR_lsetxattr,
-		__NR_fsetxattr,
-		__NR_removexattr,
-		__NR_lremovexattr,
-		__NR_fremovexattr,
 		__NR_bpf,
 		__NR_perf_event_open,
 		__NR_userfaultfd,
@@ -388,8 +380,23 @@ void child_limit_to_writing(const char *directory)
 		__NR_unshare,
 		__NR_setns,
 		__NR_mount,
-		__NR_memfd_create,
+		__NR_umount2,
 		SCMP_SYS(iopl),
+		-1,
+	};
+	/*
+	 * nor does what changes whose its files are and who may write them; a library may try these
+	 */
+	static const int refused[] = {
+		__NR_setpriority,   __NR_sched_setscheduler,
+		__NR_sched_setattr, SCMP_SYS(chmod),
+		__NR_fchmod,        __NR_fchmodat,
+		SCMP_SYS(chown),    SCMP_SYS(lchown),
+		__NR_fchown,        __NR_fchownat,
+		__NR_setxattr,      __NR_lsetxattr,
+		__NR_fsetxattr,     __NR_removexattr,
+		__NR_lremovexattr,  __NR_fremovexattr,
+		__NR_memfd_create,  -1,
 	};
 	static const uint64_t namespaces[] = {
 		CLONE_NEWUSER, CLONE_NEWNS,  CLONE_NEWPID,    CLONE_NEWNET,
@@ -397,10 +404,8 @@ void child_limit_to_writing(const char *directory)
 	};
 	const uint32_t refuse = SCMP_ACT_ERRNO(EPERM);
 	scmp_filter_ctx filter = begin_filter(SCMP_ACT_ALLOW);
-	int error = 0;
+	int error = forbid(filter, SCMP_ACT_KILL_PROCESS, fatal) ?: forbid(filter, refuse, refused);
 
-	for (size_t i = 0; !error && i < sizeof(forbidden) / sizeof(forbidden[0]); i++)
-		error = forbidden[i] < 0 ? 0 : seccomp_rule_add(filter, refuse, forbidden[i], 0);
 	for (size_t i = 0; !error && i < sizeof(namespaces) / sizeof(namespaces[0]); i++)
 		error = seccomp_rule_add(filter, refuse, __NR_clone, 1,
 					 SCMP_A0(SCMP_CMP_MASKED_EQ, namespaces[i], namespaces[i]));
