@@ -5,12 +5,19 @@
 
 #include <stddef.h>
 
+#include "base/user_room.h"
+
 #define MEMORY_LIMIT_DEFAULT ((size_t)512 << 20)
 
-/*
- * Bytes; set before anything is measured. What grows with what others do takes a part of it at most.
- * The parts overlap: they are not all full at once.
- */
+/* Bytes. What grows with what others do takes a part of it at most. */
 extern size_t memory_limit;
+/*
+ * Half of it, by user: what is kept of stacks, functions, names, and samples that wait. Rooms for
+ * each of these are parts of it.
+ */
+extern struct user_room memory_room;
+
+/* To be called before anything is measured */
+void memory_limit_set(size_t bytes);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A room that users share, of memory: one user's leaves half of what the others' have left, so that
- * who comes later has some, too; root's may have all of that.
+ * who comes later has some, too; root's may have all of that. Rooms may be parts of a larger one, in
+ * which root is a user as others are: what is taken in a part is taken there, too.
  */
 #ifndef EHPERF_BASE_USER_ROOM_H
 #define EHPERF_BASE_USER_ROOM_H
@@ -23,7 +24,9 @@ static inline uint64_t user_share(uint32_t uid, uint64_t own, uint64_t all, uint
 struct room_user;
 
 struct user_room {
-	size_t max; /* bytes, of all users */
+	size_t max;              /* bytes, of all users */
+	struct user_room *whole; /* of which it is a part; NULL: of none */
+	bool root_as_others;
 	/* private */
 	size_t taken;
 	struct room_user *users;
@@ -34,9 +37,12 @@ void user_room_empty(struct user_room *room);
 
 /* uid 0: root. Valid until user_room_empty(). NULL: no memory */
 struct room_user *user_room_of(struct user_room *room, uint32_t uid);
+size_t user_room_taken(const struct user_room *room);
 /* May the user have so many bytes more? What was taken is to be given back. */
 bool user_room_has(const struct room_user *user, size_t bytes);
 bool user_room_take(struct room_user *user, size_t bytes);
+/* Takes them, whether the user may have them or not. */
+void user_room_charge(struct room_user *user, size_t bytes);
 void user_room_give(struct room_user *user, size_t bytes);
 /* Takes, and allocates, so many bytes, all 0; to be freed and given back. NULL: no room or memory */
 void *user_room_new(struct room_user *user, size_t bytes);

@@ -25,6 +25,11 @@ static struct owner *owner_of(struct stack_store *store, uint32_t uid)
 	if (!owner)
 		return NULL;
 	owner->uid = uid;
+	owner->memory = user_room_of(&memory_room, uid);
+	if (!owner->memory) {
+		free(owner);
+		return NULL;
+	}
 	owner->mark.nr = 1;
 	owner->mark.frames[0] = FRAME_NO_ROOM(uid);
 	HASH_ADD(hh, store->owners, uid, sizeof(owner->uid), owner);
@@ -43,7 +48,8 @@ static size_t left(const struct stack_store *store)
  */
 static bool room_or_full(const struct stack_store *store, struct owner *owner, size_t bytes)
 {
-	owner->is_full |= owner->bytes + bytes > left(store);
+	owner->is_full |=
+		owner->bytes + bytes > left(store) || !user_room_has(owner->memory, bytes);
 	owner->was_full |= owner->is_full;
 	return !owner->is_full;
 }
@@ -58,6 +64,7 @@ static void charge(struct stack_store *store, struct owner *owner, size_t bytes)
 {
 	owner->bytes += bytes;
 	store->bytes += bytes;
+	user_room_charge(owner->memory, bytes);
 }
 
 /*
@@ -434,6 +441,8 @@ void stack_store_free(struct stack_store *store)
 	hash_free_all(store->kernel);
 	hash_free_all(store->pending);
 	hash_free_all(store->keys);
+	for (struct owner *owner = store->owners; owner; owner = owner->hh.next)
+		user_room_give(owner->memory, owner->bytes);
 	hash_free_all(store->owners);
 	free(store->numbered);
 	hash_free_all(store->late);

@@ -7,6 +7,7 @@
 #define EHPERF_BPF_STACK_STORE_PARTS_H
 
 #include "base/hash.h"
+#include "base/memory_limit.h"
 #include "bpf/stack_store.h"
 
 /*
@@ -17,7 +18,8 @@
 struct owner {
 	uint32_t uid;
 	size_t bytes;
-	bool is_full; /* since stack_store_forget() */
+	struct room_user *memory; /* where these are charged, too */
+	bool is_full;             /* since stack_store_forget() */
 	bool was_full;
 	uint32_t nr_numbers; /* of its keys */
 	UT_hash_handle hh;

@@ -18,7 +18,8 @@ struct known_name *known_names_find(struct known_names *names, uint64_t source, 
 
 /* A text that names of one account share: a function has one name at many addresses. */
 struct shared_text {
-	size_t nr_users, *account;
+	size_t nr_users;
+	struct name_account *account;
 	char text[];
 };
 
@@ -27,14 +28,19 @@ static struct shared_text *shared_text_of(const char *text)
 	return (struct shared_text *)(text - offsetof(struct shared_text, text));
 }
 
-static void charge(struct known_names *names, size_t *account, ssize_t bytes)
+static void charge(struct known_names *names, struct name_account *account, ssize_t bytes)
 {
 	names->bytes += bytes;
-	*account += bytes;
+	account->bytes += bytes;
+	if (account->user && bytes > 0)
+		user_room_charge(account->user, bytes);
+	else if (account->user)
+		user_room_give(account->user, -bytes);
 }
 
 /* A copy with one user. NULL: no memory */
-static char *shared_text_new(struct known_names *names, const char *text, size_t *account)
+static char *shared_text_new(struct known_names *names, const char *text,
+			     struct name_account *account)
 {
 	size_t bytes = strlen(text) + 1;
 	struct shared_text *shared = malloc(sizeof(*shared) + bytes);
@@ -62,7 +68,8 @@ static void release_text(struct known_names *names, char *text)
 }
 
 /* a user of the last text if it is the same. NULL: none, or no memory */
-static char *like_last(struct known_names *names, char **last, const char *text, size_t *account)
+static char *like_last(struct known_names *names, char **last, const char *text,
+		       struct name_account *account)
 {
 	if (!text)
 		return NULL;
@@ -85,7 +92,7 @@ static void drop(struct known_names *names, struct known_name *known)
 }
 
 int known_names_add(struct known_names *names, uint64_t source, const struct named_frame *found,
-		    const char *symbol, const char *raw, size_t *account)
+		    const char *symbol, const char *raw, struct name_account *account)
 {
 	struct known_name *known = known_names_find(names, source, found->frame);
 

@@ -8,7 +8,14 @@
 #include <stdint.h>
 #include <uthash.h>
 
+#include "base/user_room.h"
 #include "report/namer_work.h"
+
+/* who pays for names */
+struct name_account {
+	size_t bytes;
+	struct room_user *user; /* of the memory that all share; NULL: of none */
+};
 
 struct known_name {
 	struct {
@@ -16,7 +23,7 @@ struct known_name {
 	} key;
 	struct named_frame found;
 	char *symbol, *raw; /* as in struct named_frame, shared with other names; NULL: none */
-	size_t *account;    /* where it is charged */
+	struct name_account *account;
 	/* the rounds in which it was asked for last, and in which its name was added last */
 	uint32_t asked, named;
 	UT_hash_handle hh;
@@ -34,11 +41,11 @@ struct known_names {
 struct known_name *known_names_find(struct known_names *names, uint64_t source, uint64_t frame);
 /*
  * Adds a name, which replaces one that the frame has, if it has a symbol. The strings are copied,
- * and may be NULL. What the name takes is added to *account until it is forgotten: all accounts
+ * and may be NULL. What the name takes is charged to *account until it is forgotten: all accounts
  * together are names->bytes. 0 or -ENOMEM
  */
 int known_names_add(struct known_names *names, uint64_t source, const struct named_frame *found,
-		    const char *symbol, const char *raw, size_t *account);
+		    const char *symbol, const char *raw, struct name_account *account);
 /*
  * Forgets the names of sources that are gone, and, while they take more bytes than this, those that
  * were not found in this round nor in the one before.

@@ -11,6 +11,7 @@
 #include "base/memory_limit.h"
 #include "base/order.h"
 #include "process/trust.h"
+#include "process/workers.h"
 #include "stacks_abi.h"
 
 /* names of trusted files, and all others: these cannot take the room of those */
@@ -41,7 +42,7 @@ static void forget_shares(struct name_sources *s)
 	for (struct name_source *source = s->all; source; source = source->hh.next)
 		source->share->used = true;
 	HASH_ITER(hh, s->shares, share, next) {
-		if (!share->used && !share->known_bytes[false] && !share->known_bytes[true]) {
+		if (!share->used && !share->known[false].bytes && !share->known[true].bytes) {
 			HASH_DEL(s->shares, share);
 			free(share);
 			continue;
@@ -141,6 +142,12 @@ static struct name_share *share_of(struct name_sources *s, uint64_t owner)
 	if (!share)
 		return NULL;
 	share->owner = owner;
+	share->known[false].user = share->known[true].user =
+		user_room_of(&memory_room, OWNERS_UID(owner));
+	if (!share->known[false].user) {
+		free(share);
+		return NULL;
+	}
 	HASH_ADD(hh, s->shares, owner, sizeof(share->owner), share);
 	return share;
 }
@@ -241,7 +248,8 @@ static bool has_room(struct name_sources *s, struct name_source *source)
 	bool trusted = name_source_is_trusted(source);
 
 	if (s->known[trusted].bytes < MAX_KNOWN_BYTES &&
-	    (trusted || source->share->known_bytes[false] < MAX_SHARE_BYTES))
+	    user_room_has(source->share->known[trusted].user, 1) &&
+	    (trusted || source->share->known[false].bytes < MAX_SHARE_BYTES))
 		return true;
 	pass_over(source, &s->nr_no_room);
 	return false;
@@ -255,7 +263,7 @@ int name_sources_add(struct name_sources *s, struct name_source *source,
 	if (!has_room(s, source))
 		return 0;
 	return known_names_add(&s->known[trusted], source->key, found, symbol, raw,
-			       &source->share->known_bytes[trusted]);
+			       &source->share->known[trusted]);
 }
 
 void name_sources_forget_names(struct name_sources *s, const struct name_source *source)

@@ -17,11 +17,11 @@
 
 /* The share of one owner of files, or of one user whose processes have code in no file. */
 struct name_share {
-	uint64_t owner;        /* process/trust.h */
-	uint64_t waited_ns;    /* in this report */
-	size_t known_bytes[2]; /* [name_source_is_trusted()]: of names that are known */
-	size_t nr_sources;     /* sources whose names are still to be asked for in this report */
-	bool used;             /* by a source: only while shares are forgotten */
+	uint64_t owner;               /* process/trust.h */
+	uint64_t waited_ns;           /* in this report */
+	struct name_account known[2]; /* [name_source_is_trusted()]: for names that are known */
+	size_t nr_sources; /* sources whose names are still to be asked for in this report */
+	bool used;         /* by a source: only while shares are forgotten */
 	UT_hash_handle hh;
 };
 

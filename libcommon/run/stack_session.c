@@ -239,7 +239,7 @@ void stack_session_open(struct stack_session *s, struct bpf_object *object,
 			const struct run_options *run, const struct stacks_wanted *wanted)
 {
 	*s = (struct stack_session){ .object = object, .wanted = wanted };
-	memory_limit = wanted->memory.user;
+	memory_limit_set(wanted->memory.user);
 	if (wanted->runtimes)
 		runtimes = all_runtimes;
 	run_open(&s->run, run);

@@ -404,6 +404,7 @@ static bool add_waiting(struct raw_samples *s, const struct waiting_sample *samp
 	struct room_user *user;
 
 	s->waiting_room.max = MAX_WAITING_BYTES;
+	s->waiting_room.whole = &memory_room;
 	user = user_room_of(&s->waiting_room, sample->raw->key.uid);
 	if (!user || !user_room_has(user, bytes) ||
 	    array_reserve(&s->waiting, &s->room, s->nr_waiting + 1))

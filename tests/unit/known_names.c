@@ -6,7 +6,8 @@
 
 #include "check.h"
 
-static size_t charged, others;
+static struct user_room memory = { .max = SIZE_MAX };
+static struct name_account charged, others;
 
 static int add(struct known_names *names, uint64_t frame, const char *symbol, const char *raw)
 {
@@ -30,6 +31,8 @@ static bool is_gone(void *arg, uint64_t source)
 int main(void)
 {
 	struct known_names names = {};
+
+	charged.user = user_room_of(&memory, 1000);
 	char raw[16384];
 
 	memset(raw, 'r', sizeof(raw));
@@ -37,9 +40,11 @@ int main(void)
 	for (uint64_t frame = 0; frame < 1000; frame++)
 		if (add(&names, frame, "symbol", raw))
 			return 1;
+	check(user_room_taken(&memory) == names.bytes);
 	check(names.bytes < 1000 * 1000, "a function's frames have one text: %zu bytes",
 	      names.bytes);
-	check(charged == names.bytes, "%zu bytes are charged, of %zu", charged, names.bytes);
+	check(charged.bytes == names.bytes, "%zu bytes are charged, of %zu", charged.bytes,
+	      names.bytes);
 	check(!add(&names, 5, "other", NULL) && is(&names, 5, "other") && is(&names, 6, "symbol"),
 	      "a later name replaces one");
 	check(!add(&names, 5, NULL, NULL) && is(&names, 5, "other"), "but no name does not");
@@ -48,14 +53,15 @@ int main(void)
 	known_names_forget(&names, is_gone, NULL, SIZE_MAX);
 	for (int i = 0; i < 100; i++) {
 		raw[0] = 'a' + i % 20;
-		check(!add(&names, i / 2, raw, raw) && charged == names.bytes,
-		      "also of names that are replaced: %zu of %zu", charged, names.bytes);
+		check(!add(&names, i / 2, raw, raw) && charged.bytes == names.bytes,
+		      "also of names that are replaced: %zu of %zu", charged.bytes, names.bytes);
 	}
 	check(!known_names_add(&names, 2, &(struct named_frame){}, raw, raw, &others) &&
-		      others > sizeof(raw),
+		      others.bytes > sizeof(raw),
 	      "an owner pays for its own copy");
 	known_names_free(&names);
-	check(!charged && !others, "%zu and %zu bytes are still charged", charged, others);
+	check(!charged.bytes && !others.bytes && !user_room_taken(&memory),
+	      "%zu and %zu bytes are still charged", charged.bytes, others.bytes);
 	check(!names.bytes && !names.all, "%zu bytes are left", names.bytes);
 	return check_done();
 }

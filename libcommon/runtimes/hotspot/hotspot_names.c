@@ -23,7 +23,7 @@ struct hotspot_names {
 
 struct room_user *hotspot_user_of(uint32_t uid)
 {
-	static struct user_room room;
+	static struct user_room room = { .whole = &memory_room };
 
 	room.max = memory_limit / 2;
 	return user_room_of(&room, uid);

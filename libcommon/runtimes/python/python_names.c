@@ -19,11 +19,10 @@
  * process leaves room for others, and the processes of a user leave half of what other users have
  * left; root's may have all of that.
  */
-#define MAX_FUNCTIONS  ((memory_limit >> 20) * 100000 / 512) /* a 20th of the limit */
-#define MAX_OF_PROCESS (MAX_FUNCTIONS / 4)
-/* of names and tables of lines; for these, half of it */
-#define MAX_BYTES                (memory_limit / 4)
-#define MAX_QUESTIONS            64 /* that are open; the others are asked later */
+#define MAX_FUNCTIONS            ((memory_limit >> 20) * 100000 / 512) /* a 20th of the limit */
+#define MAX_OF_PROCESS           (MAX_FUNCTIONS / 4)
+#define MAX_BYTES                (memory_limit / 8) /* of names; of tables of lines */
+#define MAX_QUESTIONS            64                 /* that are open; the others are asked later */
 #define MAX_QUESTIONS_OF_PROCESS 4
 #define MAX_TRIES                3
 
@@ -47,7 +46,8 @@ struct function {
 /* what the processes of one user have */
 struct user_functions {
 	uint32_t user; /* 0: root */
-	size_t nr, bytes, questions;
+	size_t nr, questions;
+	struct room_user *names, *lines; /* who pays for them */
 	UT_hash_handle hh;
 };
 
@@ -78,7 +78,7 @@ struct python_names {
 	struct question *questions; /* that are open */
 	uint64_t last_number;
 	uint32_t last_question;
-	size_t bytes;
+	struct user_room names_room, lines_room;
 	uint64_t slow_ns; /* when settling took too long; 0: it did not */
 };
 
@@ -86,20 +86,26 @@ struct python_names *python_names_new(uint32_t (*user_of)(pid_t pid))
 {
 	struct python_names *names = calloc(1, sizeof(*names));
 
-	if (names)
-		names->user_of = user_of;
+	if (!names)
+		return NULL;
+	names->user_of = user_of;
+	names->names_room = names->lines_room =
+		(struct user_room){ .max = MAX_BYTES, .whole = &memory_room };
 	return names;
 }
 
-static size_t bytes_of(const struct python_code *code)
+static size_t name_bytes(const struct python_code *code)
 {
-	return code->name ? code->line_bytes + strlen(code->name) + strlen(code->file) : 0;
+	return strlen(code->name) + strlen(code->file);
 }
 
 static void drop(struct python_names *names, struct function *function)
 {
-	names->bytes -= bytes_of(&function->code);
-	function->user->bytes -= bytes_of(&function->code);
+	user_room_give(function->user->names, sizeof(*function));
+	if (function->code.name) {
+		user_room_give(function->user->names, name_bytes(&function->code));
+		user_room_give(function->user->lines, function->code.line_bytes);
+	}
 	function->user->nr--;
 	python_code_free(&function->code);
 	HASH_DEL(names->functions, function);
@@ -118,6 +124,8 @@ void python_names_free(struct python_names *names)
 	hash_free_all(names->processes);
 	hash_free_all(names->users);
 	hash_free_all(names->questions);
+	user_room_empty(&names->names_room);
+	user_room_empty(&names->lines_room);
 	free(names);
 }
 
@@ -142,6 +150,12 @@ static struct user_functions *user_of(struct python_names *names, pid_t pid)
 	if (!user)
 		return NULL;
 	user->user = number;
+	user->names = user_room_of(&names->names_room, number);
+	user->lines = user_room_of(&names->lines_room, number);
+	if (!user->names || !user->lines) {
+		free(user);
+		return NULL;
+	}
 	HASH_ADD_INT(names->users, user, user);
 	return user;
 }
@@ -182,6 +196,7 @@ static struct function *add(struct python_names *names, struct process_functions
 	function->number = ++names->last_number;
 	function->user = process->user;
 	function->user->nr++;
+	user_room_charge(function->user->names, sizeof(*function));
 	process->nr++;
 	HASH_ADD(hh, names->functions, key, sizeof(function->key), function);
 	HASH_ADD(by_number, names->numbered, number, sizeof(function->number), function);
@@ -292,20 +307,17 @@ static void ask_all(struct python_names *names, struct foreign *foreign)
 	}
 }
 
-static void keep_within_bounds(struct python_names *names, struct user_functions *user,
-			       struct python_code *code)
+static void keep_within_bounds(struct user_functions *user, struct python_code *code)
 {
-	if (code->name && !has_room(user, user->bytes, names->bytes, MAX_BYTES))
+	if (code->name && !user_room_take(user->names, name_bytes(code)))
 		python_code_free(code);
 	if (!code->name)
 		return;
-	if (!has_room(user, user->bytes, names->bytes, MAX_BYTES / 2)) {
+	if (!user_room_take(user->lines, code->line_bytes)) {
 		free(code->lines);
 		code->lines = NULL;
 		code->line_bytes = 0;
 	}
-	names->bytes += bytes_of(code);
-	user->bytes += bytes_of(code);
 }
 
 static void take(struct python_names *names, struct question *question, struct python_code *codes)
@@ -319,7 +331,7 @@ static void take(struct python_names *names, struct question *question, struct p
 
 		function->asked = false;
 		function->code = codes[i];
-		keep_within_bounds(names, function->user, &function->code);
+		keep_within_bounds(function->user, &function->code);
 		if (!function->code.name && ++function->tries < MAX_TRIES)
 			DL_APPEND(process->waiting, function);
 	}
