@@ -40,6 +40,7 @@ static void forget_unused(struct unwinder *u)
 		return;
 	publisher_note_modules(u->publisher, used.modules);
 	tables_note_modules(u->tables, used.modules);
+	raw_samples_note_modules(&u->raw_samples, used.modules);
 	stack_store_each_stack(u->store, use, &used);
 	modules_forget(u->modules, used.modules);
 	if (u->options.forget)

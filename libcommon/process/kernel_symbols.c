@@ -140,12 +140,13 @@ static void drop(struct kernel_symbols *s, struct named_address *named)
 	free(named);
 }
 
+/* Of what is loaded, the kernel may be unable to give the name again. */
 static void forget_unwanted(struct kernel_symbols *s)
 {
 	struct named_address *named, *next;
 
 	HASH_ITER(hh, s->addresses, named, next)
-		if (s->turn - named->wanted > 2)
+		if (s->turn - named->wanted > 2 && !named->symbol.module)
 			drop(s, named);
 }
 

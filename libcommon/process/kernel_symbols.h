@@ -25,8 +25,8 @@ typedef int kernel_symbol_fn(void *arg, uint64_t address, const char **text, boo
 /*
  * The kernel is asked for each address once; and again, after kernel_symbols_renew(), though not
  * within ten seconds, for what is not its own code: modules and BPF programs may go, and others
- * take their place. Then, if many are known, those go that nobody has wanted for two such turns.
- * Addresses that it does not name, such as those in trampolines, are looked up in
+ * take their place. Then, if many are known, those of its own go that nobody has wanted for two such
+ * turns. Addresses that it does not name, such as those in trampolines, are looked up in
  * /proc/kallsyms, which is read once. NULL: no memory
  */
 struct kernel_symbols *kernel_symbols_new(kernel_symbol_fn *ask, void *arg);

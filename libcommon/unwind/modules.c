@@ -190,6 +190,20 @@ static int make_room_for_ids(struct modules *modules, size_t nr)
 	return array_reserve(&modules->free, &modules->free_room, modules->nr_free + nr);
 }
 
+/*
+ * An ID that something has again, such as a stack that came late, is not given any more: that is
+ * rare.
+ */
+static void drop_used_ids(struct modules *modules, const bool *used)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < modules->nr_free; i++)
+		if (!used[modules->free[i].id])
+			modules->free[kept++] = modules->free[i];
+	modules->nr_free = kept;
+}
+
 /* There is room. */
 static void free_id(struct modules *modules, uint32_t id)
 {
@@ -372,6 +386,7 @@ void modules_forget(struct modules *modules, const bool *used)
 
 	if (make_room_for_ids(modules, nr))
 		return;
+	drop_used_ids(modules, used);
 	HASH_ITER(hh, modules->by_file, entry, next) {
 		uint32_t id = entry->module.id;
 

@@ -430,6 +430,20 @@ bool raw_samples_keep(struct raw_samples *s, struct raw_record *raw, uint32_t fo
 	return false;
 }
 
+void raw_samples_note_modules(const struct raw_samples *s, bool *used)
+{
+	for (size_t i = 0; i < s->nr_waiting; i++) {
+		const struct waiting_sample *sample = &s->waiting[i];
+		const struct published_process *list =
+			sample->list.loc ? slabs_at(tables_slabs(s->tables), sample->list.loc)
+					 : NULL;
+
+		used[sample->for_module] = true;
+		for (uint32_t m = 0; list && m < list->nr_mappings; m++)
+			used[list->mappings[m].module_id] = true;
+	}
+}
+
 static void drop(struct raw_samples *s, struct waiting_sample *sample)
 {
 	mapping_list_unshare(s->tables, &sample->list);

@@ -90,6 +90,8 @@ void raw_samples_leaf(struct raw_samples *samples, const struct raw_record *raw,
  * or there is no memory; the sample is still the caller's.
  */
 bool raw_samples_keep(struct raw_samples *samples, struct raw_record *raw, uint32_t for_module);
+/* Notes the modules that stacks of waiting samples may name: used[ID] */
+void raw_samples_note_modules(const struct raw_samples *samples, bool *used);
 
 /* 0 or -errno; must not free raw */
 typedef int raw_sample_fn(void *arg, struct raw_record *raw, const struct host_stack *stack);

@@ -370,10 +370,12 @@ int tables_make(struct tables *tables, uint32_t module_id)
 
 bool tables_awaited(const struct tables *tables, uint32_t module_id)
 {
-	const struct published_module *header = header_of(tables, module_id);
+	const struct published_module *header =
+		tables_loc(tables, module_id) ? header_of(tables, module_id) : NULL;
 
-	return header->pending & PENDING_CFI ||
-	       (header->pending & PENDING_CODE && table_of(tables, module_id)->code_asked);
+	return header &&
+	       (header->pending & PENDING_CFI ||
+		(header->pending & PENDING_CODE && table_of(tables, module_id)->code_asked));
 }
 
 bool tables_want(struct tables *tables, uint32_t module_id)

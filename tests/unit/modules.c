@@ -75,6 +75,7 @@ static void test_ids_are_given_again(void)
 {
 	struct modules *modules = modules_new();
 	struct module *first, *module;
+	uint64_t inode = 10 * NR;
 
 	check(!find(modules, 1, &first));
 	used[first->id] = true;
@@ -87,6 +88,14 @@ static void test_ids_are_given_again(void)
 	check(modules_get(modules, 2)->serial == 2 * NR);
 	check(!find(modules, 2 * NR, &module) && module->id == 2 * NR);
 	check(modules_last_id(modules) == 2 * NR && modules_nr_seen(modules) == 3 * NR - 1);
+	forget_others(modules);
+	used[2 * NR] = true; /* a stack came late, and names it */
+	modules_forget(modules, used);
+	used[2 * NR] = false;
+	later_s += 62;
+	while (!find(modules, ++inode, &module) && module->id <= 2 * NR && module->id != 2 * NR)
+		;
+	check(module->id == 2 * NR + 1, "no file gets an ID that a stack has: %u", module->id);
 	modules_free(modules);
 }
 
