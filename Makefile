@@ -403,12 +403,15 @@ uninstall:
 
 NAME_VERSION := ehperf-$(VERSION)
 
-# What git knows, as it is in this tree; a tree without git is all of it. The same content is the same bytes:
-# each file has the time of the last commit, or, without git, the time that it has in the tree.
+# What git knows, as it is in this tree; a tree without git is all of it. NEWS is the changelog. The same content is
+# the same bytes: each file has the time of the last commit, or, without git, the time that it has in the tree.
 dist:
 	@mkdir -p $(B)
+	sed -e 's/^ehperf (\(.*\)).*/ehperf \1/' -e '/^ -- /d' man/package/debian/changelog > $(B)/NEWS
+	touch -r man/package/debian/changelog $(B)/NEWS
 	{ git ls-files 2>/dev/null || \
-		find . -path ./$(firstword $(subst /, ,$(B))) -prune -o -type f -printf '%P\n'; } | LC_ALL=C sort | \
+		find . -path ./$(firstword $(subst /, ,$(B))) -prune -o -type f -printf '%P\n'; } | \
+		LC_ALL=C sort | sed -e '/^NEWS$$/d' -e '$$a -C$(B)' -e '$$a NEWS' | \
 		tar --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX \
 		$(shell git log -1 --format=--mtime=@%ct 2>/dev/null) --format=gnu \
 		--transform 's,^,$(NAME_VERSION)/,' -T - -cf - | \

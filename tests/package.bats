@@ -72,8 +72,10 @@ files_below() {	# DIRECTORY
 	tar -C "$WORK" -xzf "$ROOT/build/ehperf-$version.tar.gz"
 	cd "$WORK/ehperf-$version"
 	if git -C "$ROOT" rev-parse >/dev/null 2>&1; then
-		diff <(git -C "$ROOT" ls-files | sort) <(find . -type f -o -type l | sed 's|^\./||' | sort)
+		diff <(git -C "$ROOT" ls-files | sort) <(find . -type f -o -type l | sed 's|^\./||' | grep -vx NEWS | sort)
 	fi
+	head -n 1 NEWS | grep -Fx "ehperf $version"
+	grep -F '  * First release.' NEWS
 	# without git, and without what the tree it comes from has built
 	make -n all >"$WORK/plan"
 	grep -q 'cpuprof.bpf.c' "$WORK/plan"
