@@ -16,7 +16,7 @@ BPF_TOOLS := $(patsubst %.bpf.c,%,$(notdir $(wildcard tools/*/*.bpf.c)))
 MAN_PAGES := $(wildcard man/man*/*)
 # libcommon's layers: each may use those after it, and none before it.
 # Machine-dependent code is in a layer's folder $(ARCH), and each runtime's in a folder of runtimes/.
-LAYERS := run bpf live report runtimes unwind process table dwarf base
+LAYERS := run kernel live report runtimes unwind process table dwarf base
 HOST_ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 ARCH := $(HOST_ARCH)
 B := build$(if $(filter-out $(HOST_ARCH),$(ARCH)),/$(ARCH))$(if $(STATIC),/static)
@@ -63,7 +63,7 @@ endif
 
 LAYER_ARCHIVES := $(LAYERS:%=$(B)/libcommon/%.a)
 # without libbpf: what is linked with these alone proves that the layers it uses are free of it
-PURE_ARCHIVES := $(filter-out $(B)/libcommon/bpf.a,$(LAYER_ARCHIVES))
+PURE_ARCHIVES := $(filter-out $(B)/libcommon/kernel.a,$(LAYER_ARCHIVES))
 # what is a tool's own, besides its main file
 TOOL_SOURCES := $(filter-out $(foreach t,$(TOOLS),tools/$t/$t.c tools/$t/$t.bpf.c),$(wildcard tools/*/*.c))
 

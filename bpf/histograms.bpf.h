@@ -52,7 +52,7 @@ struct {
 } series SEC(".maps");
 
 /*
- * Copies are in plain arrays, which libcommon/bpf/histograms.c makes large enough: the kernel takes
+ * Copies are in plain arrays, which libcommon/kernel/histograms.c makes large enough: the kernel takes
  * most of a tenth of a second to allocate as many per-CPU values.
  */
 struct {

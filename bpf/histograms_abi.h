@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Histograms in the kernel: bpf/histograms.bpf.h fills them, libcommon/bpf/histograms.c reads them.
+ * Histograms in the kernel: bpf/histograms.bpf.h fills them, libcommon/kernel/histograms.c reads them.
  */
 #ifndef EHPERF_HISTOGRAMS_ABI_H
 #define EHPERF_HISTOGRAMS_ABI_H

@@ -4,7 +4,7 @@
  * stacks that the thread left the CPU with, and split at the wake-up (off_cpu.bpf.h).
  *
  * This header has the programs on the scheduler's tracepoints, which the tool attaches, and the
- * task iterators by which libcommon/bpf/off_cpu.c begins periods of threads that are off the CPU
+ * task iterators by which libcommon/kernel/off_cpu.c begins periods of threads that are off the CPU
  * already. The includer has an iterator that ends those that are still open, and defines what to do
  * with a period that ends, as __always_inline functions:
  *

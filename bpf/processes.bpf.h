@@ -3,7 +3,7 @@
  * Process events for which perf has no records, and that must take effect at once: the end of a
  * process, and the unmapping or replacing of memory that held code (a "change"). Changes are
  * counted per process, so that older mapping lists are stale at once, and new code is never unwound
- * by an old list. libcommon/bpf/unwinder.c attaches these programs.
+ * by an old list. libcommon/kernel/unwinder.c attaches these programs.
  */
 #ifndef EHPERF_PROCESSES_BPF_H
 #define EHPERF_PROCESSES_BPF_H

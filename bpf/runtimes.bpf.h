@@ -8,7 +8,7 @@
 
 #include "runtimes/hotspot.bpf.h"
 #include "stack_hash.bpf.h"
-#include "unwind_state.bpf.h"
+#include "walk/state.bpf.h"
 
 /* A frame of an interpreter (RULE_INTERPRETED) was recorded just now: records its function, too. */
 static __always_inline void record_function(struct user_walk *u)

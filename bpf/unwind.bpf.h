@@ -11,7 +11,7 @@
 #include "processes_abi.h"
 #include "stacks_abi.h"
 #include "task.bpf.h"
-#include "unwind_walk.bpf.h"
+#include "walk/walk.bpf.h"
 #include "user_registers.bpf.h"
 
 const volatile __u32 max_depth = DEFAULT_DEPTH;

@@ -4,7 +4,7 @@
 # bats file_tags=check
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
-LAYERS=(run bpf live report runtimes unwind process table dwarf base)
+LAYERS=(run kernel live report runtimes unwind process table dwarf base)
 
 setup() {
 	cd "$ROOT"
@@ -60,10 +60,10 @@ uses() {
 		)
 }
 
-@test "libbpf: used in libcommon/bpf only, and in none of its headers, so that including them does not need it" {
-	grep -rnE '#include <bpf/' libcommon --include='*.[ch]' | grep -v '^libcommon/bpf/' | none
-	grep -nE '#include <bpf/' libcommon/bpf/*.h | none
-	grep -rqE '#include <bpf/' libcommon/bpf	# the pattern does find uses
+@test "libbpf: used in libcommon/kernel only, and in none of its headers, so that including them does not need it" {
+	grep -rnE '#include <bpf/' libcommon --include='*.[ch]' | grep -v '^libcommon/kernel/' | none
+	grep -nE '#include <bpf/' libcommon/kernel/*.h | none
+	grep -rqE '#include <bpf/' libcommon/kernel	# the pattern does find uses
 }
 
 @test "machines: only the folders of machines say what differs, and each has the same files in bpf/" {

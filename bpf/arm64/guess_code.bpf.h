@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What unwind_guess.bpf.h reads of arm64's instructions (Arm ARM, C4.1). */
+/* What walk/guess.bpf.h reads of arm64's instructions (Arm ARM, C4.1). */
 #ifndef EHPERF_GUESS_CODE_BPF_H
 #define EHPERF_GUESS_CODE_BPF_H
 
-#include "unwind_lookup.bpf.h"
-#include "unwind_state.bpf.h"
+#include "walk/lookup.bpf.h"
+#include "walk/state.bpf.h"
 
 #define INSN_BYTES 4
 

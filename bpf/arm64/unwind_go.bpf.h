@@ -8,7 +8,7 @@
 #define EHPERF_UNWIND_GO_BPF_H
 
 #define GO_G (EH_X19 + 9)
-#include "unwind_goroutine.bpf.h"
+#include "walk/goroutine.bpf.h"
 
 /* 1 ends the stack, u->end says why. */
 VERIFIED_ONCE int leave_for_other_stack(struct user_walk *u)

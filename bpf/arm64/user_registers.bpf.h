@@ -7,7 +7,7 @@
 #define EHPERF_USER_REGISTERS_BPF_H
 
 #include "kernel.bpf.h"
-#include "unwind_step.bpf.h"
+#include "walk/step.bpf.h"
 
 /* system calls (include/uapi/asm-generic/unistd.h) */
 #define NR_MMAP     222

@@ -8,8 +8,8 @@
 
 #include "runtimes/hotspot_abi.h"
 #include "stack_hash.bpf.h"
-#include "unwind_lookup.bpf.h"
-#include "unwind_state.bpf.h"
+#include "walk/lookup.bpf.h"
+#include "walk/state.bpf.h"
 
 /*
  * of a Method and where its bytecode may be, in a register or in its frame: the second word of an

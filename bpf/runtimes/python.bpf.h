@@ -9,8 +9,8 @@
 #include "kernel.bpf.h"
 #include "runtimes/python_abi.h"
 #include "stack_hash.bpf.h"
-#include "unwind_lookup.bpf.h"
-#include "unwind_state.bpf.h"
+#include "walk/lookup.bpf.h"
+#include "walk/state.bpf.h"
 #include "user_registers.bpf.h"
 
 #define PYTHON_FRAME_BYTES 72  /* what of a frame is looked at */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What unwind_guess.bpf.h reads of x86-64's instructions. */
+/* What walk/guess.bpf.h reads of x86-64's instructions. */
 #ifndef EHPERF_GUESS_CODE_BPF_H
 #define EHPERF_GUESS_CODE_BPF_H
 
-#include "unwind_lookup.bpf.h"
-#include "unwind_state.bpf.h"
+#include "walk/lookup.bpf.h"
+#include "walk/state.bpf.h"
 
 static __always_inline bool read_code(struct user_walk *u, __u64 pc, __u32 bytes)
 {

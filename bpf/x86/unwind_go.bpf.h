@@ -9,7 +9,7 @@
 
 #define EH_R14 (EH_R12 + 2)
 #define GO_G   EH_R14
-#include "unwind_goroutine.bpf.h"
+#include "walk/goroutine.bpf.h"
 
 /*
  * From a goroutine's stack back to g0's, where C has called Go. cgocallback keeps the sched.sp

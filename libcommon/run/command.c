@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/child_limits.h"
-#include "bpf/load.h"
+#include "kernel/load.h"
 #include "run/cli.h"
 #include "run/own_session.h"
 #include "run/signals.h"

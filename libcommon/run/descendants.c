@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "bpf/object.h"
+#include "kernel/object.h"
 #include "report/counted.h"
 #include "run/cli.h"
 #include "run/command.h"

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bpf/load.h"
+#include "kernel/load.h"
 #include "nested_calls_abi.h"
 #include "report/counted.h"
 #include "report/escape.h"

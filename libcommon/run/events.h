@@ -6,7 +6,7 @@
 #ifndef EHPERF_RUN_EVENTS_H
 #define EHPERF_RUN_EVENTS_H
 
-#include "bpf/links.h"
+#include "kernel/links.h"
 #include "events_abi.h"
 #include "process/events.h"
 #include "process/perf_events.h"

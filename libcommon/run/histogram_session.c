@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "bpf/histograms.h"
-#include "bpf/object.h"
-#include "bpf/tasks.h"
+#include "kernel/histograms.h"
+#include "kernel/object.h"
+#include "kernel/tasks.h"
 #include "report/counted.h"
 #include "report/heatmap.h"
 #include "report/json.h"

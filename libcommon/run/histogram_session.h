@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bpf/links.h"
+#include "kernel/links.h"
 #include "histograms_abi.h"
 #include "report/losses.h"
 #include "report/series.h"

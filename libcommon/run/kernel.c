@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bpf/load.h"
-#include "bpf/object.h"
+#include "kernel/load.h"
+#include "kernel/object.h"
 #include "run/cli.h"
 
 static void on_stderr(const char *format, va_list args)

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "bpf/links.h"
+#include "kernel/links.h"
 #include "report/losses.h"
 
 struct bpf_object;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "run/off_cpu_run.h"
 
-#include "bpf/links.h"
-#include "bpf/object.h"
-#include "bpf/off_cpu.h"
+#include "kernel/links.h"
+#include "kernel/object.h"
+#include "kernel/off_cpu.h"
 #include "process/thread_state.h"
 #include "report/json.h"
 #include "run/kernel.h"

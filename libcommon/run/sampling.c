@@ -2,7 +2,7 @@
 #include "run/sampling.h"
 
 #include "base/clock.h"
-#include "bpf/links.h"
+#include "kernel/links.h"
 #include "run/cli.h"
 #include "run/kernel.h"
 #include "run/task_filter.h"

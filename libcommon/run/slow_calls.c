@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
-#include "bpf/ring.h"
+#include "kernel/ring.h"
 #include "report/histogram.h"
 #include "report/json.h"
 #include "report/namer.h"

@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "base/memory_limit.h"
-#include "bpf/kernel_names.h"
-#include "bpf/object.h"
+#include "kernel/kernel_names.h"
+#include "kernel/object.h"
 #include "live/terminal.h"
 #include "process/cgroup.h"
 #include "process/kallsyms.h"

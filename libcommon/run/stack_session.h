@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bpf/stack_store.h"
-#include "bpf/unwinder.h"
+#include "kernel/stack_store.h"
+#include "kernel/unwinder.h"
 #include "live/history.h"
 #include "live/view.h"
 #include "live/web_view.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bpf/object.h"
+#include "kernel/object.h"
 #include "process/proc_status.h"
 #include "run/kernel.h"
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "bpf/object.h"
-#include "bpf/tasks.h"
+#include "kernel/object.h"
+#include "kernel/tasks.h"
 #include "report/counted.h"
 #include "report/histogram.h"
 #include "run/cli.h"

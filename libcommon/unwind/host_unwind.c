@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "unwind_walk.bpf.h"
+#include "walk/walk.bpf.h"
 #include "processes_abi.h"
 #include "unwind/cut_stack.h"
 #include "stacks_abi.h"

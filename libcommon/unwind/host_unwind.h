@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel's walk (bpf/unwind_walk.bpf.h) in user space: for raw samples, and for processes that
+ * The kernel's walk (bpf/walk/walk.bpf.h) in user space: for raw samples, and for processes that
  * are stopped. It neither finds Python frames nor restores return addresses that uretprobes have
  * replaced: a raw sample does not have the data.
  */

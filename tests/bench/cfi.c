@@ -119,7 +119,8 @@ out:
 
 /* ---- ours ---- */
 
-static bool of_go; /* only Go's files, which have tables of their own and no CFI; else only the others */
+/* Are Go's files read, which have tables of their own and no CFI, or the others? */
+static bool of_go;
 
 static void by_us(const char *name, struct result *result)
 {

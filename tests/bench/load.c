@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "bpf/load.h"
-#include "bpf/object.h"
+#include "kernel/load.h"
+#include "kernel/object.h"
 
 #define LOADS        10
 #define MAX_PROGRAMS 32

@@ -17,8 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bpf/load.h"
-#include "bpf/unwinder.h"
+#include "kernel/load.h"
+#include "kernel/unwinder.h"
 #include "run/cli.h"
 #include "unwind/foreign.h"
 #include "unwind.skel.h"

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "bpf/slab_maps.h"
+#include "kernel/slab_maps.h"
 #include "unwind/mapping_list.h"
 #include "unwind/table_upload.h"
 #include "processes_abi.h"

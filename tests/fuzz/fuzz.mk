@@ -4,7 +4,7 @@
 FUZZ_TARGETS := $(filter-out replay,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))) arm64-code
 FUZZ_SECONDS ?= 600
 SANITIZE := -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
-FUZZED := $(filter-out libcommon/bpf/%,$(SOURCES)) $(TOOL_SOURCES)
+FUZZED := $(filter-out libcommon/kernel/%,$(SOURCES)) $(TOOL_SOURCES)
 
 # rules for arm64's code, which any machine can make
 ARM64_FUZZED := $(wildcard libcommon/base/*.c libcommon/dwarf/*.c libcommon/table/*.c libcommon/table/arm64/*.c)

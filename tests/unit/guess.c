@@ -8,7 +8,7 @@
 
 #include "check.h"
 #include "made_memory.h"
-#include "unwind_walk.bpf.h"
+#include "walk/walk.bpf.h"
 
 static struct user_walk unwind;
 

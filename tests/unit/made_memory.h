@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the walk needs of the place it runs in (unwind_state.bpf.h): code, a stack and a slab made
+ * What the walk needs of the place it runs in (walk/state.bpf.h): code, a stack and a slab made
  * by hand.
  */
 #ifndef EHPERF_MADE_MEMORY_H
@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "unwind_state.bpf.h"
+#include "walk/state.bpf.h"
 
 #define CODE  0x401000ULL
 #define STACK 0x7fff0000ULL

@@ -4,9 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "report/name_sources.h"
 #include "report/stack_summary.h"
@@ -40,14 +38,14 @@ static char *said(const struct modules *modules)
 	return text;
 }
 
-static time_t later_s; /* than it is */
+static time_t later_s;
 
+/* Time passes by later_s alone. */
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
-	int error = syscall(SYS_clock_gettime, clock, now);
-
-	now->tv_sec += later_s;
-	return error;
+	(void)clock;
+	*now = (struct timespec){ .tv_sec = 1000 + later_s };
+	return 0;
 }
 
 static bool *used;
@@ -180,9 +178,11 @@ static void test_all_ids(void)
 	text = said(modules);
 	check(!*text, "%s", text);
 	free(text);
-	do
+	do {
 		error = find(modules, ++nr, &module);
-	while (!error && nr < MAX_MODULES);
+		if (nr % 100000 == 0) /* they are gone, but their IDs must rest */
+			forget_others(modules);
+	} while (!error && nr < MAX_MODULES);
 	check(error == -ENOSPC && nr == MAX_MODULES, "%d after %lu", error, nr);
 	check(!find(modules, 1, &module) && module == first);
 	text = said(modules);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "unwind_step.bpf.h"
+#include "walk/step.bpf.h"
 #include "stacks_abi.h"
 #include "tables_abi.h"
 

@@ -7,7 +7,7 @@
 
 #include "check.h"
 #include "made_memory.h"
-#include "unwind_walk.bpf.h"
+#include "walk/walk.bpf.h"
 
 #define AT 64 /* where the list lies in its slab */
 

@@ -2,7 +2,7 @@
 /* biohist: how long block I/O takes, and how large it is. */
 #include "base/clock.h"
 #include "biohist.skel.h"
-#include "bpf/object.h"
+#include "kernel/object.h"
 #include "io_names.h"
 #include "report/json.h"
 #include "run/histogram_session.h"

@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "biohist_abi.h"
-#include "bpf/ring.h"
+#include "kernel/ring.h"
 #include "io_names.h"
 #include "report/histogram.h"
 #include "report/json.h"

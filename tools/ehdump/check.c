@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #include "ehdump_abi.h"
-#include "bpf/slab_maps.h"
+#include "kernel/slab_maps.h"
 #include "unwind/table_upload.h"
 #include "expect.h"
 #include "table/eh_rule.h"

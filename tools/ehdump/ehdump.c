@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpf/object.h"
+#include "kernel/object.h"
 #include "check.h"
 #include "ehdump.skel.h"
 #include "elf_visit.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* funclat: how long calls of a function take, and what they wait for. */
 #include "funclat.skel.h"
-#include "bpf/object.h"
+#include "kernel/object.h"
 #include "funclat_abi.h"
 #include "nested_calls_abi.h"
 #include "report/counted.h"

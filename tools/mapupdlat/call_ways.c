@@ -10,9 +10,9 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "bpf/links.h"
-#include "bpf/load.h"
-#include "bpf/object.h"
+#include "kernel/links.h"
+#include "kernel/load.h"
+#include "kernel/object.h"
 
 /* in the order in which they are attached */
 enum { AT_FUNCTION, BY_KPROBE, AT_SYSCALL, AT_ALL_SYSCALLS, NR_WAYS };

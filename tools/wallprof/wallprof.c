@@ -10,9 +10,9 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "bpf/object.h"
-#include "bpf/off_cpu.h"
-#include "bpf/tasks.h"
+#include "kernel/object.h"
+#include "kernel/off_cpu.h"
+#include "kernel/tasks.h"
 #include "live/lanes.h"
 #include "off_cpu_abi.h"
 #include "report/counted.h"
