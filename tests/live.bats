@@ -390,8 +390,8 @@ only() {	# PATTERN
 }
 
 # bats test_tags=full
-@test "reset, and only the last seconds" {
-	local before
+@test "reset, only the last seconds, and decaying" {
+	local before rate
 	two_programs
 	terminal
 	type_line "cpuprof --live -p $nested -F 199"
@@ -413,6 +413,19 @@ only() {	# PATTERN
 	keys w
 	type_line nonsense
 	wait_until shows "not a number of seconds: 'nonsense'"
+	keys w
+	type_line '~1'
+	wait_until shows 'decaying, half in 1 s, every'
+	# by slices of a second, half-lives of 1 s add up to 2 s: 1 + 1/2 + 1/4…; as many samples a second as in the last one
+	rate=$(awk '{ print $2 / $3 }' "$WORK/shown")
+	sleep 3
+	screen | sed -nE '2s/^([0-9]+) samples in ([0-9.]+) s.*/\1 \2/p' >"$WORK/shown"
+	echo "decaying: $(cat "$WORK/shown")"
+	awk -v rate="$rate" '{ exit !($2 > 1 && $2 < 3 && $1 > 0.5 * rate * $2 && $1 < 2 * rate * $2) }' "$WORK/shown"
+	keys s
+	type_line "$WORK/decaying.jsonl"
+	wait_until shows 'saved in'
+	jq -es '.[0].half_life == 1 and .[-1].seconds > 1 and .[-1].seconds < 3' "$WORK/decaying.jsonl"
 	keys w
 	keys Enter
 	wait_until shows 'since the start'

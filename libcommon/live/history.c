@@ -2,12 +2,18 @@
 #include "live/history.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/order.h"
+
+/* a struct stack_value */
+struct weighed {
+	double count, blocked_ns, waiting_ns;
+};
 
 struct kept_stack {
 	struct stack_entry entry; /* its value: since the start */
@@ -17,6 +23,7 @@ struct kept_stack {
 	size_t refs;            /* the history's: the hash and cells */
 	size_t parts;           /* that have it, too; then it may outlive the history's refs */
 	struct stack_value sum; /* for history_take() */
+	struct weighed weighed; /* with history_take_decaying() */
 	uint64_t round;         /* of which call the sum is */
 };
 
@@ -318,8 +325,16 @@ static int put_all(struct history *h, struct history_part *part, size_t *room)
 	return error;
 }
 
+static void add_weighed(struct weighed *sum, const struct stack_value *value, double weight)
+{
+	sum->count += value->count * weight;
+	sum->blocked_ns += value->blocked_ns * weight;
+	sum->waiting_ns += value->waiting_ns * weight;
+}
+
+/* weight 1: all of it */
 static int put_interval(struct history *h, struct history_part *part, size_t *room,
-			const struct interval *interval)
+			const struct interval *interval, double weight)
 {
 	int error = 0;
 
@@ -329,9 +344,13 @@ static int put_interval(struct history *h, struct history_part *part, size_t *ro
 		if (stack->round != h->round) {
 			stack->round = h->round;
 			stack->sum = (struct stack_value){};
+			stack->weighed = (struct weighed){};
 			error = put(part, room, stack);
 		}
-		stack_value_add(&stack->sum, &interval->cells[i].value);
+		if (weight < 1)
+			add_weighed(&stack->weighed, &interval->cells[i].value, weight);
+		else
+			stack_value_add(&stack->sum, &interval->cells[i].value);
 	}
 	return error;
 }
@@ -347,19 +366,45 @@ static int put_last(struct history *h, struct history_part *part, size_t *room, 
 			continue;
 		if (i->from_ns < part->from_ns)
 			part->from_ns = i->from_ns;
-		error = put_interval(h, part, room, i);
+		error = put_interval(h, part, room, i, 1);
 	}
 	return error;
 }
 
-int history_take(struct history *h, uint64_t last_ns, uint64_t until_ns, struct history_part *part)
+static int put_decaying(struct history *h, struct history_part *part, size_t *room,
+			uint64_t half_ns)
 {
-	size_t room = 0;
-	int error;
+	double time_ns = 0;
+	int error = 0;
 
-	*part = (struct history_part){ .history = h,
-				       .until_ns = until_ns ? until_ns : h->until_ns };
-	error = last_ns ? put_last(h, part, &room, last_ns) : put_all(h, part, &room);
+	h->round++;
+	for (const struct interval *i = h->first; i && !error && i->until_ns <= part->until_ns;
+	     i = i->next) {
+		double weight = exp2(-((double)(part->until_ns - i->until_ns) / half_ns));
+
+		time_ns += weight * (i->until_ns - i->from_ns);
+		error = put_interval(h, part, room, i, weight);
+	}
+	part->from_ns = part->until_ns - time_ns;
+	for (size_t i = 0; i < part->nr_stacks; i++) {
+		const struct weighed *weighed = &part->stacks[i]->weighed;
+		struct stack_value rounded = { .count = llround(weighed->count),
+					       .blocked_ns = llround(weighed->blocked_ns),
+					       .waiting_ns = llround(weighed->waiting_ns) };
+
+		stack_value_add(&part->stacks[i]->sum, &rounded);
+	}
+	return error;
+}
+
+static struct history_part begin_part(struct history *h, uint64_t until_ns)
+{
+	return (struct history_part){ .history = h, .until_ns = until_ns ? until_ns : h->until_ns };
+}
+
+/* error: of the stacks that were put */
+static int end_part(struct history_part *part, int error)
+{
 	part->entries = calloc(part->nr_stacks + 1, sizeof(*part->entries));
 	if (!part->entries)
 		error = -ENOMEM;
@@ -372,6 +417,24 @@ int history_take(struct history *h, uint64_t last_ns, uint64_t until_ns, struct 
 		part->entries[part->nr].value = part->stacks[part->nr]->sum;
 	}
 	return 0;
+}
+
+int history_take(struct history *h, uint64_t last_ns, uint64_t until_ns, struct history_part *part)
+{
+	size_t room = 0;
+
+	*part = begin_part(h, until_ns);
+	return end_part(part,
+			last_ns ? put_last(h, part, &room, last_ns) : put_all(h, part, &room));
+}
+
+int history_take_decaying(struct history *h, uint64_t half_ns, uint64_t until_ns,
+			  struct history_part *part)
+{
+	size_t room = 0;
+
+	*part = begin_part(h, until_ns);
+	return end_part(part, put_decaying(h, part, &room, half_ns));
 }
 
 void history_part_free(struct history_part *part)

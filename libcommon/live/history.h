@@ -46,6 +46,12 @@ struct history_part {
  */
 int history_take(struct history *history, uint64_t last_ns, uint64_t until_ns,
 		 struct history_part *part);
+/*
+ * Takes all intervals that ended until then, each with half the weight for each half_ns that it is
+ * older. The part's time is as much shorter: a value divided by it is a mean.
+ */
+int history_take_decaying(struct history *history, uint64_t half_ns, uint64_t until_ns,
+			  struct history_part *part);
 /* {} is allowed */
 void history_part_free(struct history_part *part);
 

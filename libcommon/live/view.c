@@ -37,7 +37,8 @@ static const struct {
 } questions[] = {
 	[ASKED_SEARCH] = { "/", true },
 	[ASKED_ONLY] = { "Show only stacks that match (nothing: all): ", true },
-	[ASKED_WINDOW] = { "Show the last seconds (nothing: since the start): ", true },
+	[ASKED_WINDOW] = { "Show the last seconds (~N: half in N s; nothing: since the start): ",
+			   true },
 	[ASKED_NAME] = { "Save as (" STACK_FORMAT_ENDINGS "): ", true },
 	[ASKED_REPLACE] = { "The file exists. Replace it? (y/n) ", false },
 };
@@ -51,8 +52,8 @@ struct live_view {
 	char *doing; /* escaped */
 	const struct live_shown *shown;
 	struct panes *panes;
-	size_t interval;           /* of intervals_ns */
-	uint64_t window_ns;        /* 0: since the start */
+	size_t interval; /* of intervals_ns */
+	struct live_window window;
 	bool paused, help, output; /* the last two: shown in place of the panes */
 	bool is_drawn;             /* the terminal has taken the last picture, or is taking it */
 	struct stack_pattern only; /* its text is only_text; "": all stacks are shown */
@@ -101,12 +102,17 @@ __attribute__((format(printf, 2, 3))) static void say(struct live_view *v, const
 
 static void print_time(FILE *out, const struct live_view *v)
 {
-	if (v->nr_steps)
+	if (v->window.decays)
+		fprintf(out, "decaying, half in %g s", v->window.ns / 1e9);
+	if (v->window.decays && v->nr_steps)
+		fprintf(out, ", until %.*s", TIME_OF_DAY_SECONDS,
+			time_of_day(v->shown->until_ns).text);
+	else if (v->nr_steps)
 		fprintf(out, "the %.1f s until %.*s", v->shown->summary.seconds,
 			TIME_OF_DAY_SECONDS, time_of_day(v->shown->until_ns).text);
-	else if (v->window_ns)
+	else if (v->window.ns && !v->window.decays)
 		fprintf(out, "the last %.1f s", v->shown ? v->shown->summary.seconds : 0);
-	else
+	else if (!v->window.ns)
 		fputs("since the start", out);
 	if (*v->only_text) {
 		fputs(", only /", out);
@@ -207,7 +213,7 @@ static const char *const help[] = {
 	"mouse         click: select, and again: Enter; the wheel scrolls",
 	"/  n  N       search a regular expression; next and previous match",
 	"&             show only stacks that match: by thread, process or function",
-	"w             show only the last seconds, or all since the start",
+	"w             show only the last seconds, or all since the start, or decaying",
 	"r             reset: the start is now, and a pause ends",
 	"p, space      pause: the view stays as it is, and measuring goes on",
 	"[  ]          pause, and step back through the last minutes; forth again",
@@ -265,10 +271,10 @@ static void draw(struct live_view *v)
 
 /* ---- what is shown ---- */
 
-/* how long the time is that a step shows */
-static uint64_t step_ns(const struct live_view *v)
+/* what a step shows */
+static struct live_window window_of_step(const struct live_view *v)
 {
-	return v->window_ns ? v->window_ns : intervals_ns[v->interval];
+	return v->window.ns ? v->window : (struct live_window){ .ns = intervals_ns[v->interval] };
 }
 
 static int show(struct live_view *v)
@@ -279,10 +285,10 @@ static int show(struct live_view *v)
 
 	panes_show(v->panes, NULL);
 	if (v->nr_steps)
-		error = v->source.show(v->source.arg, step_ns(v), v->steps[v->nr_steps - 1], only,
-				       &v->shown);
+		error = v->source.show(v->source.arg, window_of_step(v), v->steps[v->nr_steps - 1],
+				       only, &v->shown);
 	else
-		error = v->source.show(v->source.arg, v->window_ns, 0, only, &v->shown);
+		error = v->source.show(v->source.arg, v->window, 0, only, &v->shown);
 	if (error)
 		return error;
 	panes_show(v->panes, v->shown);
@@ -316,11 +322,15 @@ static int step_to(struct live_view *v, uint64_t until_ns)
  */
 static int step_back(struct live_view *v)
 {
+	uint64_t until_ns;
 	int error;
 
 	if (!v->shown)
 		return 0;
-	error = step_to(v, v->nr_steps || v->window_ns ? v->shown->from_ns : v->shown->until_ns);
+	until_ns = v->nr_steps || v->window.ns ? v->shown->from_ns : v->shown->until_ns;
+	if (v->window.decays)
+		until_ns = v->shown->until_ns - v->window.ns;
+	error = step_to(v, until_ns);
 	if (error || v->shown->from_ns < v->shown->until_ns)
 		return error;
 	say(v, "nothing older is kept");
@@ -487,8 +497,9 @@ static int set_only(struct live_view *v, const char pattern[INPUT_BYTES], uint32
 
 static int set_window(struct live_view *v)
 {
+	bool decays = *v->input == '~';
 	char *end;
-	double seconds = strtod(v->input, &end);
+	double seconds = strtod(v->input + decays, &end);
 
 	if (*v->input && (*end || !(seconds > 0 && seconds < 1e6))) {
 		say(v, "not a number of seconds: '%s'", v->input);
@@ -498,7 +509,7 @@ static int set_window(struct live_view *v)
 		say(v, "not while it is paused: p ends the pause");
 		return 0;
 	}
-	v->window_ns = *v->input ? seconds * 1e9 : 0;
+	v->window = (struct live_window){ *v->input ? seconds * 1e9 : 0, decays };
 	if (v->paused && v->shown && !v->nr_steps) /* the same time's end */
 		return step_to(v, v->shown->until_ns);
 	return show(v);

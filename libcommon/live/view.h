@@ -15,17 +15,23 @@
 
 struct live_view;
 
+/* the time that is shown */
+struct live_window {
+	uint64_t ns; /* the last so many; 0: all since the start */
+	bool decays; /* all, with half the weight for each .ns that it is older */
+};
+
 /* who measures */
 struct live_source {
 	const char *doing;   /* what is measured, in words; escaped by the view */
 	const char *counted; /* what it counts, as "samples" */
 	const char *note;    /* shown until the first key; NULL: none */
 	/*
-	 * Makes a report of the window_ns before until_ns (0: now), or of all since the start (0,
-	 * now), of the stacks that match `only`, or of all (NULL); valid until the next call, whose
-	 * report replaces it. 0 or -errno
+	 * Makes a report of this time before until_ns (0: now; with all since the start, only
+	 * that), of the stacks that match `only`, or of all (NULL); valid until the next call,
+	 * whose report replaces it. 0 or -errno
 	 */
-	int (*show)(void *arg, uint64_t window_ns, uint64_t until_ns,
+	int (*show)(void *arg, struct live_window window, uint64_t until_ns,
 		    const struct stack_pattern *only, const struct live_shown **shown);
 	void (*reset)(void *arg); /* the start is now */
 	void (*set_interval)(void *arg, uint64_t ns);

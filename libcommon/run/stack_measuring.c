@@ -352,8 +352,8 @@ static void begin_web_view(struct stack_session *s)
 /* ---- the view in the terminal ---- */
 
 /* Makes the report that the view shows, with the losses that are known by now. */
-static int show(void *arg, uint64_t window_ns, uint64_t until_ns, const struct stack_pattern *only,
-		const struct live_shown **shown)
+static int show(void *arg, struct live_window window, uint64_t until_ns,
+		const struct stack_pattern *only, const struct live_shown **shown)
 {
 	struct stack_session *s = arg;
 	struct made_report *made = &s->made;
@@ -363,7 +363,14 @@ static int show(void *arg, uint64_t window_ns, uint64_t until_ns, const struct s
 	report_free(made);
 	history_part_free(&s->part);
 	namer_forget(s->namer);
-	error = history_take(s->history, window_ns, until_ns, &s->part);
+	json_object_object_del(s->shown_start, "half_life");
+	if (window.decays) {
+		json_object_object_add(s->shown_start, "half_life",
+				       json_object_new_double(window.ns / 1e9));
+		error = history_take_decaying(s->history, window.ns, until_ns, &s->part);
+	} else {
+		error = history_take(s->history, window.ns, until_ns, &s->part);
+	}
 	if (error)
 		return error;
 	report_make(s, made,

@@ -5,6 +5,7 @@
  */
 #include "live/history.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,6 +96,32 @@ static void compare(struct history *h, uint64_t last_ns, uint64_t plain[][NR_STA
 	history_part_free(&part);
 }
 
+/* with a half-life of 2 s */
+static void decays(struct history *h, uint64_t plain[][NR_STACKS + 1], size_t nr)
+{
+	struct history_part part;
+	double time = 0;
+	bool same = true;
+
+	check(!history_take_decaying(h, 2 * SECOND, nr < NR_INTERVALS ? (1 + nr) * SECOND : 0,
+				     &part));
+	for (size_t interval = 0; interval < nr; interval++)
+		time += pow(0.5, (nr - 1 - interval) / 2.0);
+	for (size_t i = 0; i < part.nr; i++) {
+		const struct stack_entry *entry = &part.entries[i];
+		double sum = 0;
+
+		for (size_t interval = 0; interval < nr; interval++)
+			sum += plain[interval][entry->key.user_stack] *
+			       pow(0.5, (nr - 1 - interval) / 2.0);
+		same &= fabs(entry->value.count - sum) <= 0.51 &&
+			fabs(entry->value.waiting_ns - 3 * sum) <= 0.51;
+	}
+	check(same && part.nr, "values of %zu intervals decay", nr);
+	check(fabs((part.until_ns - part.from_ns) / 1e9 - time) < 1e-6, "the time is %f s", time);
+	history_part_free(&part);
+}
+
 static void sums(void)
 {
 	static uint64_t plain[NR_INTERVALS][NR_STACKS + 1];
@@ -125,6 +152,8 @@ static void sums(void)
 	compare(h, 1000 * SECOND, plain, 0, 5);
 	check(!history_take(h, SECOND, SECOND, &kept) && !kept.nr && kept.from_ns == kept.until_ns);
 	history_part_free(&kept);
+	decays(h, plain, NR_INTERVALS);
+	decays(h, plain, 7);
 
 	/* a part outlives what it was taken of */
 	check(!history_take(h, 0, 0, &kept));
