@@ -643,6 +643,40 @@ while True: re.sub("[0-9]+", lambda m: json.dumps([m[0]]), "".join(map(str, rang
 	shows '^(nested|other) +\|(nested|other)'
 }
 
+# bats test_tags=full
+@test "each kind of terminal: its colours, and it is as before" {
+	local type colours eight=$'\e\\[([0-9]+;)*(3[0-7]|4[0-7])m' more=$'\e\\[[0-9;]*[34]8;5'
+	two_programs
+	terminal
+	while read -r type colours; do
+		type_line "clear; TERM=$type cpuprof --live -p $nested,$other"
+		wait_for_samples
+		wait_until is_still
+		shows '^(nested|other) +.(nested|other)'
+		screen -e >"$WORK/screen"
+		case $colours in
+		none) refute grep -E "$eight|$more" "$WORK/screen" ;;
+		8) grep -qE "$eight" "$WORK/screen" && refute grep -E "$more" "$WORK/screen" ;;
+		256) grep -qE "$more" "$WORK/screen" ;;
+		esac || { echo "TERM=$type"; return 1; }
+		keys q
+		wait_until_left
+	done <<-END
+		vt100 none
+		vt220 none
+		xterm-mono none
+		linux 8
+		ansi 8
+		rxvt 8
+		screen 8
+		tmux 8
+		xterm 8
+		screen-256color 256
+		tmux-256color 256
+		xterm-256color 256
+	END
+}
+
 # SECONDS at most, but not 0
 some_time() { sleep "$((RANDOM % $1)).$((RANDOM % 9 + 1))"; }
 
