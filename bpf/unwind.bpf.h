@@ -125,9 +125,9 @@ static __always_inline bool read_hijacked(struct user_walk *u, struct hijacked_r
 /*
  * A thread executes copies of probed instructions in slots of the page "[uprobes]", and functions
  * return to a trampoline in the first slot (kernel/events/uprobes.c, xol_area). If the leaf is in
- * this page, it is moved to where it would be without probes. At the call, u->hijacked holds the
- * task's utask, and u->trampoline its mm, because the verifier accepts no kernel pointers as
- * arguments; at the return, both have the meaning of struct user_walk.
+ * this page, it is moved to where it would be without probes. On entry, u->hijacked is the
+ * task's utask and u->trampoline its mm, because the verifier accepts no kernel pointers as
+ * arguments. On return, both are as in struct user_walk.
  */
 VERIFIED_ONCE int leave_uprobes(struct user_walk *u)
 {
@@ -268,9 +268,9 @@ VERIFIED_ONCE int walk_stack(struct user_walk *u)
 }
 
 /*
- * Unwinds the user stack of a task in at most this many steps: of the running one, or of a new
- * thread. The frames, u->stack.nr_frames of them, are in their places (frame_place.h) in u->frames,
- * or in own_deep_stack(), and are named by u->stack.id (0: none); u->end is the enum end_reason.
+ * Unwinds the user stack of the running task, or of a new thread, in at most max_steps steps. Then
+ * u->frames or own_deep_stack() has u->stack.nr_frames frames, placed by frame_place.h. u->stack.id
+ * is the stack's ID (0: none), u->end an enum end_reason.
  */
 static __always_inline void unwind_current(struct user_walk *u, struct task_struct *task,
 					   __u32 max_steps)

@@ -42,8 +42,8 @@
 #endif
 
 /*
- * What lies in bytes, at any address. In the kernel's case an aligned type: clang would else load
- * it byte by byte.
+ * Words at any address in bytes. BPF programs use aligned types, because clang loads unaligned
+ * words byte by byte.
  */
 #ifdef __bpf__
 #define LOOSE
@@ -89,9 +89,9 @@ enum base_known { BASE_UNKNOWN, BASE_KNOWN, BASE_POPPED };
 enum { STEP_OK = -1, STEP_NEEDS_STACK = -2 };
 
 /*
- * The callee-saved registers except the stack and frame pointers. A function that counts its CFA
- * from one of them has saved sp there, to realign the stack or to change to another one, which may
- * be anywhere. OCaml 5 does so to call C.
+ * The callee-saved registers except the stack and frame pointers. A function whose CFA is
+ * relative to one of them has saved sp there, to realign the stack or to switch to another, which
+ * may lie anywhere. OCaml 5 switches to call C.
  */
 #define MAY_KEEP_SP (KNOWN_CALLEE_SAVED & ~(1u << REG_FP))
 
@@ -123,10 +123,10 @@ static __always_inline int window_read(const struct window *window, __u64 addr, 
 }
 
 /*
- * Behind a frame pointer's step, arm64's sp is not known: a frame record may lie anywhere in its
- * frame. If the frame has stored x29 and x30 side by side, that is its own record, and x29 points
- * there (AAPCS64, 6.2.3). Unless x29 is a general register in this code: so a call must precede the
- * return address, and it is a guess (FRAME_BY_FP).
+ * After a step by frame pointer, arm64's sp is unknown: a frame record may lie anywhere in its
+ * frame. If the rule stores x29 and x30 side by side, they are the record, and x29 points to it
+ * (AAPCS64, 6.2.3). But x29 may be a general register here. So the frame is a guess (FRAME_BY_FP):
+ * a call must precede the return address.
  */
 static __always_inline int has_record_only(const struct eh_rule *rule,
 					   const struct frame_state *frame)

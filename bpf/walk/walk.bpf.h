@@ -243,10 +243,10 @@ static __always_inline bool look_up_rule(struct user_walk *u)
 }
 
 /*
- * There is no rule for this pc. Chooses the next place to search: the byte beside the pc, then the
- * next table. The byte beside it is right in two cases. makecontext() uses a function's first byte
- * as a return address. And if the leaf is in a system call with which its function ends
- * (rt_sigreturn in __restore_rt), the pc lies behind this function. False: there is no other place.
+ * No rule covers this pc. Chooses the next place to search: the byte beside the pc, then the next
+ * table. The byte beside it is right in two cases: makecontext() uses a function's first byte as a
+ * return address; and if a leaf's function ends with a system call (rt_sigreturn in __restore_rt),
+ * the pc lies behind it. False: no place is left.
  */
 static __always_inline bool try_fallback_tables(struct user_walk *u)
 {

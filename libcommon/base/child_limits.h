@@ -42,7 +42,7 @@ void child_drop_rights(void);
 /*
  * For a child that keeps its user, whose files it writes: it starts no program, touches no other
  * process, and has no capabilities. Where the kernel has Landlock, it writes and makes files in
- * this directory alone; NULL: nowhere.
+ * this directory alone; NULL: nowhere. Trying what no library tries ends it.
  */
 void child_limit_to_writing(const char *directory);
 

@@ -12,8 +12,9 @@
 /* Bytes. What grows with what others do takes a part of it at most. */
 extern size_t memory_limit;
 /*
- * Half of it, by user: what is kept of stacks, functions, names, and samples that wait. Rooms for
- * each of these are parts of it.
+ * Three eighths of it, by user: what is kept of functions, of names but those of trusted files, and
+ * of samples that wait. Rooms for each of these are parts of it. A quarter is the stacks', which
+ * must not go because somebody's functions take much.
  */
 extern struct user_room memory_room;
 

@@ -18,7 +18,6 @@ static void uncharge(struct stack_store *store, struct owner *owner, size_t byte
 {
 	owner->bytes -= bytes;
 	store->bytes -= bytes;
-	user_room_give(owner->memory, bytes);
 }
 
 /*

@@ -25,11 +25,6 @@ static struct owner *owner_of(struct stack_store *store, uint32_t uid)
 	if (!owner)
 		return NULL;
 	owner->uid = uid;
-	owner->memory = user_room_of(&memory_room, uid);
-	if (!owner->memory) {
-		free(owner);
-		return NULL;
-	}
 	owner->mark.nr = 1;
 	owner->mark.frames[0] = FRAME_NO_ROOM(uid);
 	HASH_ADD(hh, store->owners, uid, sizeof(owner->uid), owner);
@@ -42,14 +37,13 @@ static size_t left(const struct stack_store *store)
 }
 
 /*
- * Is there room for something of this size? If not, the owner is full: it gets no more room until
- * stack_store_forget(), because a value whose stack was refused must be refused, too, and is summed
- * up.
+ * Is there room for something of this size? If not, the owner is full: it gets no room until
+ * stack_store_forget(). If its stack was refused, a value must not be stored either: it is added to
+ * a sum.
  */
 static bool room_or_full(const struct stack_store *store, struct owner *owner, size_t bytes)
 {
-	owner->is_full |=
-		owner->bytes + bytes > left(store) || !user_room_has(owner->memory, bytes);
+	owner->is_full |= owner->bytes + bytes > left(store);
 	owner->was_full |= owner->is_full;
 	return !owner->is_full;
 }
@@ -64,7 +58,6 @@ static void charge(struct stack_store *store, struct owner *owner, size_t bytes)
 {
 	owner->bytes += bytes;
 	store->bytes += bytes;
-	user_room_charge(owner->memory, bytes);
 }
 
 /*
@@ -216,8 +209,8 @@ static struct stack_key joined(const struct stack_key *stack, const struct stack
 }
 
 /*
- * Takes a half of a pending sample that came before. A second stack is ignored. Values are parts of
- * one period: their sum is kept, under the key of the last one.
+ * Takes a half that the pending sample already has. Ignores a second stack. Values are parts of one
+ * period: keeps their sum, under the last one's key.
  */
 static void take_again(struct pending *pending, const struct stack_key *key,
 		       const struct stack_value *value)
@@ -308,8 +301,8 @@ static int number_key(struct stack_store *store, uint32_t number, struct stored_
 }
 
 /*
- * From now on, the kernel gives no number to a key of this owner that it does not know: each event
- * would get a new one.
+ * From now on, the kernel numbers no new keys of this owner: otherwise each event would get a new
+ * number.
  */
 static void refuse_key(struct stack_store *store, struct owner *owner,
 		       const struct key_record *record)
@@ -415,6 +408,11 @@ int stack_store_new(struct stack_store **store, struct bpf_object *object)
 	return 0;
 }
 
+size_t stack_store_bytes(const struct stack_store *store)
+{
+	return store->bytes;
+}
+
 void stack_store_limit(struct stack_store *store, size_t bytes)
 {
 	store->max_bytes = bytes;
@@ -441,8 +439,6 @@ void stack_store_free(struct stack_store *store)
 	hash_free_all(store->kernel);
 	hash_free_all(store->pending);
 	hash_free_all(store->keys);
-	for (struct owner *owner = store->owners; owner; owner = owner->hh.next)
-		user_room_give(owner->memory, owner->bytes);
 	hash_free_all(store->owners);
 	free(store->numbered);
 	hash_free_all(store->late);

@@ -27,6 +27,7 @@ void stack_store_free(struct stack_store *store);
  * lost, and counted as .no_room in the counters below.
  */
 void stack_store_limit(struct stack_store *store, size_t bytes);
+size_t stack_store_bytes(const struct stack_store *store);
 /* Returns the number of users for which there was no room. *uid: one of them */
 uint32_t stack_store_crowded(const struct stack_store *store, uint32_t *uid);
 

@@ -7,7 +7,6 @@
 #define EHPERF_KERNEL_STACK_STORE_PARTS_H
 
 #include "base/hash.h"
-#include "base/memory_limit.h"
 #include "kernel/stack_store.h"
 
 /*
@@ -18,8 +17,7 @@
 struct owner {
 	uint32_t uid;
 	size_t bytes;
-	struct room_user *memory; /* where these are charged, too */
-	bool is_full;             /* since stack_store_forget() */
+	bool is_full; /* since stack_store_forget() */
 	bool was_full;
 	uint32_t nr_numbers; /* of its keys */
 	UT_hash_handle hh;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/memory_limit.h"
 #include "kernel/links.h"
 #include "kernel/load.h"
 #include "kernel/object.h"
@@ -275,7 +276,8 @@ static int follow(struct unwinder *u, bool last)
 	unsigned taken = unwinder_take_readings(u, true), tables = tables_take(u->tables, 0);
 	int error = handle_events(u, last);
 
-	processes_limit_memory(&u->processes, u->options.user_bytes);
+	processes_limit_memory(&u->processes, u->options.user_bytes + stack_store_bytes(u->store) +
+						      user_room_taken(&memory_room));
 	unwinder_give_back(u);
 	if (tables)
 		publisher_find_compiled(u->publisher, &u->processes);

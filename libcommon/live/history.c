@@ -371,29 +371,49 @@ static int put_last(struct history *h, struct history_part *part, size_t *room, 
 	return error;
 }
 
+/* Rounds what was weighed. What is lost of one stack's value is added to the next one's. */
+static void round_weighed(struct history_part *part)
+{
+	struct weighed carry = {};
+
+	for (size_t i = 0; i < part->nr_stacks; i++) {
+		const struct weighed *weighed = &part->stacks[i]->weighed;
+		struct stack_value rounded;
+
+		carry.count += weighed->count;
+		carry.blocked_ns += weighed->blocked_ns;
+		carry.waiting_ns += weighed->waiting_ns;
+		rounded = (struct stack_value){ .count = carry.count,
+						.blocked_ns = carry.blocked_ns,
+						.waiting_ns = carry.waiting_ns };
+		carry.count -= rounded.count;
+		carry.blocked_ns -= rounded.blocked_ns;
+		carry.waiting_ns -= rounded.waiting_ns;
+		stack_value_add(&part->stacks[i]->sum, &rounded);
+	}
+}
+
 static int put_decaying(struct history *h, struct history_part *part, size_t *room,
 			uint64_t half_ns)
 {
+	uint64_t last_ns = 0;
 	double time_ns = 0;
 	int error = 0;
 
+	for (const struct interval *i = h->first; i && i->until_ns <= part->until_ns; i = i->next)
+		last_ns = i->until_ns;
+	part->until_ns = last_ns ? last_ns : part->until_ns;
+	part->first_ns = last_ns ? h->first->from_ns : part->until_ns;
 	h->round++;
-	for (const struct interval *i = h->first; i && !error && i->until_ns <= part->until_ns;
+	for (const struct interval *i = h->first; i && !error && i->until_ns <= last_ns;
 	     i = i->next) {
-		double weight = exp2(-((double)(part->until_ns - i->until_ns) / half_ns));
+		double weight = exp2(-((double)(last_ns - i->until_ns) / half_ns));
 
 		time_ns += weight * (i->until_ns - i->from_ns);
 		error = put_interval(h, part, room, i, weight);
 	}
 	part->from_ns = part->until_ns - time_ns;
-	for (size_t i = 0; i < part->nr_stacks; i++) {
-		const struct weighed *weighed = &part->stacks[i]->weighed;
-		struct stack_value rounded = { .count = llround(weighed->count),
-					       .blocked_ns = llround(weighed->blocked_ns),
-					       .waiting_ns = llround(weighed->waiting_ns) };
-
-		stack_value_add(&part->stacks[i]->sum, &rounded);
-	}
+	round_weighed(part);
 	return error;
 }
 
@@ -412,9 +432,13 @@ static int end_part(struct history_part *part, int error)
 		history_part_free(part);
 		return error;
 	}
-	for (part->nr = 0; part->nr < part->nr_stacks; part->nr++) {
-		part->entries[part->nr] = part->stacks[part->nr]->entry;
-		part->entries[part->nr].value = part->stacks[part->nr]->sum;
+	for (size_t i = 0; i < part->nr_stacks; i++) {
+		const struct kept_stack *stack = part->stacks[i];
+
+		if (!(stack->sum.count | stack->sum.blocked_ns | stack->sum.waiting_ns))
+			continue; /* it has decayed */
+		part->entries[part->nr] = stack->entry;
+		part->entries[part->nr++].value = stack->sum;
 	}
 	return 0;
 }

@@ -33,6 +33,7 @@ struct history_part {
 	struct stack_entry *entries; /* the caller may change them */
 	size_t nr;
 	uint64_t from_ns, until_ns;
+	uint64_t first_ns; /* from_ns; if it decays, the beginning of the first interval */
 	/* private */
 	struct history *history;
 	struct kept_stack **stacks; /* of each entry as it was */
@@ -47,8 +48,9 @@ struct history_part {
 int history_take(struct history *history, uint64_t last_ns, uint64_t until_ns,
 		 struct history_part *part);
 /*
- * Takes all intervals that ended until then, each with half the weight for each half_ns that it is
- * older. The part's time is as much shorter: a value divided by it is a mean.
+ * Takes all kept intervals that ended until then, each with half the weight for each half_ns that it
+ * is older than the last of them. The part's time is as much shorter: the sum of all values divided
+ * by it is a mean.
  */
 int history_take_decaying(struct history *history, uint64_t half_ns, uint64_t until_ns,
 			  struct history_part *part);

@@ -329,7 +329,8 @@ static int step_back(struct live_view *v)
 		return 0;
 	until_ns = v->nr_steps || v->window.ns ? v->shown->from_ns : v->shown->until_ns;
 	if (v->window.decays)
-		until_ns = v->shown->until_ns - v->window.ns;
+		until_ns = v->window.ns < v->shown->until_ns ? v->shown->until_ns - v->window.ns
+							     : 1; /* 0 is now */
 	error = step_to(v, until_ns);
 	if (error || v->shown->from_ns < v->shown->until_ns)
 		return error;
@@ -501,7 +502,7 @@ static int set_window(struct live_view *v)
 	char *end;
 	double seconds = strtod(v->input + decays, &end);
 
-	if (*v->input && (*end || !(seconds > 0 && seconds < 1e6))) {
+	if (*v->input && (*end || !(seconds >= 0.001 && seconds < 1e6))) {
 		say(v, "not a number of seconds: '%s'", v->input);
 		return 0;
 	}

@@ -14,7 +14,7 @@
 #include "process/workers.h"
 #include "stacks_abi.h"
 
-/* names of trusted files, and all others: these cannot take the room of those */
+/* of names of trusted files; of all others, which cannot take the room of those */
 #define MAX_KNOWN_BYTES (memory_limit / 8)
 #define MAX_SHARE_BYTES (MAX_KNOWN_BYTES / 4) /* of one owner, if its sources are untrusted */
 /* if known names take more, those that nobody asks for are forgotten */
@@ -142,8 +142,7 @@ static struct name_share *share_of(struct name_sources *s, uint64_t owner)
 	if (!share)
 		return NULL;
 	share->owner = owner;
-	share->known[false].user = share->known[true].user =
-		user_room_of(&memory_room, OWNERS_UID(owner));
+	share->known[false].user = user_room_of(&memory_room, OWNERS_UID(owner));
 	if (!share->known[false].user) {
 		free(share);
 		return NULL;
@@ -248,8 +247,8 @@ static bool has_room(struct name_sources *s, struct name_source *source)
 	bool trusted = name_source_is_trusted(source);
 
 	if (s->known[trusted].bytes < MAX_KNOWN_BYTES &&
-	    user_room_has(source->share->known[trusted].user, 1) &&
-	    (trusted || source->share->known[false].bytes < MAX_SHARE_BYTES))
+	    (trusted || (source->share->known[false].bytes < MAX_SHARE_BYTES &&
+			 user_room_has(source->share->known[false].user, 1))))
 		return true;
 	pass_over(source, &s->nr_no_room);
 	return false;

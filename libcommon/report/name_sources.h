@@ -25,11 +25,11 @@ struct name_share {
 	UT_hash_handle hh;
 };
 
-/* Sources that the same workers name: none can hold up those of another set. */
+/* Each set has its own workers, so that a set cannot delay another. */
 enum name_set {
-	OTHERS_FILES,    /* each owner's by a worker that no other owner's files can take over */
+	OTHERS_FILES,    /* a worker for each owner: a file may take its worker over */
 	TRUSTED_FILES,   /* module_is_trusted() */
-	CODE_IN_NO_FILE, /* each user's by a worker of its own, too */
+	CODE_IN_NO_FILE, /* a worker for each user */
 	NR_NAME_SETS
 };
 
@@ -120,8 +120,8 @@ int name_sources_add(struct name_sources *sources, struct name_source *source,
 /* The source's names are to be asked for again. */
 void name_sources_forget_names(struct name_sources *sources, const struct name_source *source);
 /*
- * Wants a frame's name, if that is not known. again: also if it was named before the last
- * name_sources_forget(), in no file: other code may have taken its place. 0 or -ENOMEM
+ * Notes that an unknown name is wanted. again: also one of code in no file that is older than the
+ * last name_sources_forget(): the code may have changed. 0 or -ENOMEM
  */
 int name_sources_want(struct name_sources *sources, pid_t pid, uint64_t frame, bool again);
 /* Sorts the wanted frames, and keeps each of them once. */
@@ -139,8 +139,8 @@ void name_source_drop_wanted(struct name_source *source);
 #define NAME_WAIT_NS 800000000
 
 /*
- * False: it is given up or forgotten; or there is no time, or no room for more of its names, which
- * is counted.
+ * False: the source is given up or forgotten, or has no time or room left; these last two are
+ * counted.
  */
 bool name_sources_may_ask(struct name_sources *sources, struct name_source *source);
 /* the time from which on an answer is too late */

@@ -14,7 +14,7 @@
 #include "run/stack_reports.h"
 #include "run/stack_session.h"
 
-/* when the measured time ends, or its part that a report is of */
+/* the end of the measurement, or of the interval that is reported */
 static double measured_until(const struct stack_session *s, bool last)
 {
 	return last ? s->run.counted_from + s->run.seconds : s->run.interval_ended_ns / 1e9;
@@ -47,14 +47,14 @@ static void forget(struct stack_session *s)
 		return;
 	stack_store_forget(s->store, !s->wanted->later);
 	cmdlines_forget(s->cmdlines);
-	s->programs_seen = 0; /* who lives is read again, before it ends */
+	s->programs_seen = 0; /* command lines of live processes are read again */
 }
 
 /* ---- the history, for views ---- */
 
 /*
- * A look takes at most one part in so many of the time and, once a second in the terminal, of a
- * CPU. But who looks does not wait long, as after first names.
+ * Looks take at most 1 / VIEW_SHARE of the time and, once a second in the terminal, 1 /
+ * VIEW_CPU_SHARE of a CPU. VIEW_REST_NS is the longest pause.
  */
 #define VIEW_SHARE     25
 #define VIEW_CPU_SHARE 100
@@ -67,7 +67,7 @@ static void each_copy(void *arg, see_frames_fn *see, void *see_arg)
 	history_each_stack(s->history, &s->part, see, see_arg);
 }
 
-/* what a stack's value is, of which frames it has one more */
+/* the unit of a stack's value, and what makes its root */
 static void describe_measure(struct json_object *start, const struct measure *measure)
 {
 	json_object_object_add(start, "counted", json_object_new_string(measure->counted));
@@ -146,8 +146,8 @@ static size_t own_losses_since(struct stack_session *s, struct loss own[MAX_LOSS
 }
 
 /*
- * Sends what the history has got since the last slice, unless that one is still on its way. now:
- * the history is about to begin anew, so it is sent unless more than one slice is on its way.
+ * Sends what was added since the last slice, if that slice is sent. now: the history will be reset,
+ * so sends it also if one slice is still unsent.
  */
 static void serve(struct stack_session *s, uint64_t until_ns, bool now)
 {
@@ -403,8 +403,8 @@ static int show(void *arg, struct live_window window, uint64_t until_ns,
 }
 
 /*
- * How long it is to be until the next drawing, after one that took so much CPU time: one that alone
- * took long delays nothing.
+ * The pause until the next drawing. It follows the faster of the last two drawings, so that a
+ * single slow one has no effect.
  */
 static uint64_t rest_from_drawing_ns(struct stack_session *s, uint64_t cpu_ns)
 {
@@ -536,7 +536,7 @@ bool stack_session_shown(struct stack_session *s, uint64_t *from_ns, uint64_t *u
 	if (!s->view)
 		return false;
 	show_last(s);
-	*from_ns = s->part.from_ns;
+	*from_ns = s->part.first_ns;
 	*until_ns = s->part.until_ns;
 	return true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Memory in slabs (bpf/slabs_abi.h), handed out in extents that loc_t names. Slabs come from a
- * source: maps that the kernel reads too (bpf/slab_maps.h), or plain memory.
+ * source: maps that the kernel reads too (kernel/slab_maps.h), or plain memory.
  */
 #ifndef EHPERF_TABLE_SLABS_H
 #define EHPERF_TABLE_SLABS_H

@@ -35,7 +35,7 @@ struct module {
 	size_t build_id_bytes;
 	int error;      /* -errno: why it has no table; 0: it has one, or is not compiled yet */
 	int code_error; /* as .error, for the table of its code that no FDE covers */
-	/* known once compiled: its path leads to the file only while its processes live */
+	/* set once compiled: only the file's processes see it at its path */
 	bool elsewhere;
 	bool is_compiled;
 	struct runtime_file runtime; /* known once it is compiled, */
@@ -69,7 +69,7 @@ struct module {
 	bool unused;     /* it was not in use at the last modules_forget() */
 	bool moved; /* no process maps it; tid, start and end will be those of its next mapping */
 	uint64_t named_ns; /* when its names were last asked for */
-	/* tables.c's; goes with the module, which has no table then */
+	/* used by tables.c; freed with the module */
 	struct module_table *table;
 };
 

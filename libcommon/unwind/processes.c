@@ -11,7 +11,6 @@
 #include "base/child_limits.h"
 #include "base/clock.h"
 #include "base/hash.h"
-#include "base/memory_limit.h"
 #include "process/paths.h"
 #include "process/trust.h"
 
@@ -376,7 +375,6 @@ void processes_limit_memory(struct processes *processes, uint64_t bytes)
 	if (began < processes->look_ns)
 		return;
 	began_cpu = clock_cpu_ns();
-	bytes += user_room_taken(&memory_room);
 	full = is_allocated(bytes);
 	pause = LOOKS * (clock_cpu_ns() - began_cpu);
 	for (; full && (process = largest(processes)); full = is_allocated(bytes))

@@ -292,7 +292,7 @@ static int make_live(struct publisher *p, struct publication *publication, uint3
 	return error == -ENOMEM || error == -E2BIG || error == -EBUSY ? 0 : error;
 }
 
-/* Replaces the process's list. 0; or -errno with the current list, or a new one that is not live */
+/* Replaces the process's list. 0, or -errno: the list is the old one, or new but not live */
 static int replace_list(struct publisher *p, struct publication *publication,
 			const struct process *process, const struct process_image *image)
 {

@@ -13,9 +13,8 @@
 #include "unwind/raw_stack.h"
 
 /*
- * How often a process may be reread because a pc lies outside its list: not before 100 ms, and not
- * before 20 times of what the last reading took, so that rereading a process takes 5 % of a CPU at
- * most.
+ * The pause before a process is reread because a pc lies outside its list: at least 100 ms, and 20
+ * times as long as the last reading took. So rereading a process takes at most 5 % of a CPU.
  */
 #define REREAD_NS     100000000
 #define REREAD_FACTOR 20
@@ -25,7 +24,7 @@
  */
 #define QUIET_NS 1000000000
 
-/* and how long at most, however long the reading took */
+/* the longest pause before a process is reread */
 #define REREAD_MAX_NS 2000000000
 
 /*
@@ -49,7 +48,7 @@ static bool holds(const struct raw_samples *s, const struct process *process,
 	       !event_queue_has_event(s->queue, process->pid, raw->time_ns, clock_ns());
 }
 
-/* Asks for a reading of the sample's process. 0: that cannot be; -EINPROGRESS or -ENOMEM */
+/* Asks for a reading of the sample's process. -EINPROGRESS; 0: it cannot; or -ENOMEM */
 static int ask_for_sample(struct raw_samples *s, const struct raw_record *raw)
 {
 	struct process *process = processes_get(s->processes, raw->key.pid);
@@ -186,8 +185,8 @@ static bool make_wanted(const struct raw_samples *s, const struct runtime_proces
 }
 
 /*
- * Walks, and makes what the walk wants in code of no file. While the file of the runtime that has
- * generated it is not compiled, the walk wants its table.
+ * Walks, and makes the rules that the walk lacks in generated code. If the runtime's own file is
+ * not compiled yet, the walk wants that file's table.
  */
 static void walk_generated(const struct raw_samples *s, loc_t list, const struct raw_record *raw,
 			   struct host_memory memory, struct host_stack *stack)
@@ -361,8 +360,8 @@ int raw_samples_unwind(struct raw_samples *s, const struct raw_record *raw,
 }
 
 /*
- * The sample's process was read since it was taken, or could not be. version: of its mappings
- * before that; 0: unknown then
+ * Unwinds a sample after its process was read, or could not be. version: of the mappings at
+ * raw_samples_keep(); 0: unknown
  */
 static void unwind_read(struct raw_samples *s, const struct raw_record *raw, uint64_t version,
 			struct host_stack *stack)
@@ -450,9 +449,7 @@ static void drop(struct raw_samples *s, struct waiting_sample *sample)
 	free(sample->raw);
 }
 
-/*
- * Is what the sample waits for under way still? A reading holds once the events up to it are known.
- */
+/* Must the sample still wait? A reading is valid once all events up to its end are known. */
 static bool waits_still(const struct raw_samples *s, const struct waiting_sample *sample,
 			uint64_t events_ns)
 {
@@ -465,7 +462,7 @@ static bool waits_still(const struct raw_samples *s, const struct waiting_sample
 	       (process->asked || process->looked_ns + process->look_took_ns > events_ns);
 }
 
-/* true: it waits on, for another table, if it may */
+/* true: the sample waits for another table */
 static bool unwind_again(struct raw_samples *s, struct waiting_sample *sample, bool may_wait,
 			 struct host_stack *stack)
 {

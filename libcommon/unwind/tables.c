@@ -12,9 +12,9 @@
 #include "tables_abi.h"
 
 /*
- * A table that no list names is kept for some time, because its file may be mapped again: so are
- * files of short programs that run now and then. So long at most, and so many bytes of such tables,
- * with what else is kept of their files.
+ * A table that no list uses is kept for MAX_UNUSED_NS at most, because short programs map the same
+ * files again and again. All such tables take MAX_UNUSED_BYTES at most, counting FILE_BYTES for
+ * each file.
  */
 #define MAX_UNUSED_NS    10000000000
 #define MAX_UNUSED_BYTES (memory_limit / 16)
@@ -190,8 +190,8 @@ static void evict(struct tables *tables)
 }
 
 /*
- * If its table is being made, it stays until then. If a worker has not begun yet, the question is
- * taken back.
+ * A table that a worker is making stays until it is made. If no worker has begun, cancels the
+ * request.
  */
 static void now_unused(struct tables *tables, uint32_t id)
 {
@@ -486,9 +486,8 @@ int tables_fd(const struct tables *tables)
 }
 
 /*
- * One that needs more memory than most is made by itself. So is one whose file did not answer in
- * time, again and again: it may lie on a disk that is slow at first, and what was read once is in
- * the page cache.
+ * A table that needs much memory is made alone, and so is one whose file timed out. A file is tried
+ * MAX_TIMEOUTS times: its disk may be slow at first, and what was read stays in the page cache.
  */
 static bool ask_again(struct tables *tables, uint32_t id, bool of_code, int error)
 {

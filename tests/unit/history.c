@@ -100,7 +100,7 @@ static void compare(struct history *h, uint64_t last_ns, uint64_t plain[][NR_STA
 static void decays(struct history *h, uint64_t plain[][NR_STACKS + 1], size_t nr)
 {
 	struct history_part part;
-	double time = 0;
+	double time = 0, all = 0;
 	bool same = true;
 
 	check(!history_take_decaying(h, 2 * SECOND, nr < NR_INTERVALS ? (1 + nr) * SECOND : 0,
@@ -114,9 +114,13 @@ static void decays(struct history *h, uint64_t plain[][NR_STACKS + 1], size_t nr
 		for (size_t interval = 0; interval < nr; interval++)
 			sum += plain[interval][entry->key.user_stack] *
 			       pow(0.5, (nr - 1 - interval) / 2.0);
-		same &= fabs(entry->value.count - sum) <= 0.51 &&
-			fabs(entry->value.waiting_ns - 3 * sum) <= 0.51;
+		same &= fabs(entry->value.count - sum) <= 1.01 &&
+			fabs(entry->value.waiting_ns - 3 * sum) <= 1.01;
 	}
+	for (size_t interval = 0; interval < nr; interval++)
+		for (uint64_t id = 1; id <= NR_STACKS; id++)
+			all += plain[interval][id] * pow(0.5, (nr - 1 - interval) / 2.0);
+	check(fabs(sum_of(&part) - all) <= 1.01, "the sum is %f", all);
 	check(same && part.nr, "values of %zu intervals decay", nr);
 	check(fabs((part.until_ns - part.from_ns) / 1e9 - time) < 1e-6, "the time is %f s", time);
 	history_part_free(&part);

@@ -25,7 +25,7 @@ struct room_user *hotspot_user_of(uint32_t uid)
 {
 	static struct user_room room = { .whole = &memory_room };
 
-	room.max = memory_limit / 2;
+	room.max = memory_room.max;
 	return user_room_of(&room, uid);
 }
 
