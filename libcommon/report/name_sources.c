@@ -382,16 +382,16 @@ void name_sources_fail(struct name_sources *s, struct name_source *source, int e
 
 /* ---- turns ---- */
 
-void name_sources_begin_turns(struct name_sources *s, struct name_turns *turns)
+struct sized_source {
+	uint64_t bytes; /* of the file */
+	struct name_source *source;
+};
+
+static int smallest_first(const void *left, const void *right)
 {
-	*turns = (struct name_turns){};
-	for (struct name_share *share = s->shares; share; share = share->hh.next)
-		share->nr_sources = 0;
-	for (struct name_source *source = s->all; source; source = source->hh.next)
-		if (!name_source_is_trusted(source) && source->nr)
-			turns->nr_owners += !source->share->nr_sources++;
-	if (turns->nr_owners)
-		turns->share_ns = NAME_WAIT_NS / turns->nr_owners;
+	const struct sized_source *l = left, *r = right;
+
+	return order_of(l->bytes, r->bytes);
 }
 
 static uint64_t bytes_of(const struct name_sources *s, const struct name_source *source)
@@ -401,22 +401,42 @@ static uint64_t bytes_of(const struct name_sources *s, const struct name_source 
 	return module ? module->key.bytes : 0;
 }
 
-static struct name_source *best_of_others(const struct name_sources *s, uint64_t share_ns)
+int name_sources_begin_turns(struct name_sources *s, struct name_turns *turns)
 {
-	struct name_source *best = NULL;
-	bool best_had = false;
-
+	*turns = (struct name_turns){ .order = calloc(HASH_COUNT(s->all) + 1,
+						      sizeof(*turns->order)) };
+	if (!turns->order)
+		return -ENOMEM;
+	for (struct name_share *share = s->shares; share; share = share->hh.next)
+		share->nr_sources = 0;
 	for (struct name_source *source = s->all; source; source = source->hh.next) {
-		bool had = source->share->waited_ns >= share_ns;
-
 		if (name_source_is_trusted(source) || !source->nr)
 			continue;
-		if (best && (had != best_had ? had : bytes_of(s, source) >= bytes_of(s, best)))
-			continue;
-		best = source;
-		best_had = had;
+		turns->order[turns->nr++] = (struct sized_source){ bytes_of(s, source), source };
+		turns->nr_owners += !source->share->nr_sources++;
 	}
-	return best;
+	qsort(turns->order, turns->nr, sizeof(*turns->order), smallest_first);
+	if (turns->nr_owners)
+		turns->share_ns = NAME_WAIT_NS / turns->nr_owners;
+	return 0;
+}
+
+/* Those whose owners have used up their shares come after all others. NULL: none is left */
+static struct name_source *next_of_others(struct name_turns *turns)
+{
+	while (turns->at < turns->nr) {
+		struct sized_source next = turns->order[turns->at++];
+
+		if (turns->all_had || next.source->share->waited_ns < turns->share_ns)
+			return next.source;
+		turns->order[turns->nr_put_off++] = next;
+	}
+	if (turns->all_had || !turns->nr_put_off)
+		return NULL;
+	turns->all_had = true;
+	turns->at = 0;
+	turns->nr = turns->nr_put_off;
+	return next_of_others(turns);
 }
 
 struct name_source *name_sources_next_turn(struct name_sources *s, struct name_turns *turns)
@@ -424,7 +444,7 @@ struct name_source *name_sources_next_turn(struct name_sources *s, struct name_t
 	struct name_source *source = NULL;
 
 	if (s->waited_ns[false] < NAME_WAIT_NS)
-		source = best_of_others(s, turns->share_ns);
+		source = next_of_others(turns);
 	if (!source)
 		return NULL;
 	/* an owner that has used up the share gets time that the others have left */
@@ -435,7 +455,9 @@ struct name_source *name_sources_next_turn(struct name_sources *s, struct name_t
 	return source;
 }
 
-void name_sources_end_turns(struct name_sources *s)
+void name_sources_end_turns(struct name_sources *s, struct name_turns *turns)
 {
 	s->share_ns = NAME_WAIT_NS;
+	free(turns->order);
+	*turns = (struct name_turns){};
 }

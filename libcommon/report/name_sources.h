@@ -162,14 +162,20 @@ void name_sources_fail(struct name_sources *sources, struct name_source *source,
 struct name_turns {
 	size_t nr_owners; /* that are left */
 	uint64_t share_ns;
+	/* private */
+	struct sized_source *order; /* smallest first */
+	/* [0, nr_put_off): their owners had used up their shares; [at, nr): not looked at yet */
+	size_t nr, at, nr_put_off;
+	bool all_had;
 };
-void name_sources_begin_turns(struct name_sources *sources, struct name_turns *turns);
+/* 0 or -ENOMEM */
+int name_sources_begin_turns(struct name_sources *sources, struct name_turns *turns);
 /*
  * The smallest source whose owner has not used up the share; if all have, the smallest of all. The
  * caller asks it, and drops its wanted frames. NULL: no source, or no time is left. Until the turns
  * end, its owner has no more time than the share
  */
 struct name_source *name_sources_next_turn(struct name_sources *sources, struct name_turns *turns);
-void name_sources_end_turns(struct name_sources *sources);
+void name_sources_end_turns(struct name_sources *sources, struct name_turns *turns);
 
 #endif

@@ -507,12 +507,11 @@ static int ask_for_others(struct namer *n)
 {
 	struct name_source *source;
 	struct name_turns turns;
-	int error = 0;
+	int error = name_sources_begin_turns(&n->sources, &turns);
 
-	name_sources_begin_turns(&n->sources, &turns);
 	while (!error && !n->interrupted && (source = name_sources_next_turn(&n->sources, &turns)))
 		error = ask_for_wanted(n, source);
-	name_sources_end_turns(&n->sources);
+	name_sources_end_turns(&n->sources, &turns);
 	/* no time is left: passes these over */
 	for (source = n->sources.all; source && !error; source = source->hh.next)
 		if (!name_source_is_trusted(source))
