@@ -425,6 +425,8 @@ static struct history_part begin_part(struct history *h, uint64_t until_ns)
 /* error: of the stacks that were put */
 static int end_part(struct history_part *part, int error)
 {
+	if (!part->first_ns) /* nothing decays */
+		part->first_ns = part->from_ns;
 	part->entries = calloc(part->nr_stacks + 1, sizeof(*part->entries));
 	if (!part->entries)
 		error = -ENOMEM;

@@ -93,6 +93,7 @@ static void compare(struct history *h, uint64_t last_ns, uint64_t plain[][NR_STA
 	check(same && whole && seen == expected, "from interval %zu: %zu of %zu", from, seen,
 	      expected);
 	check(part.from_ns == (1 + from) * SECOND && part.until_ns == (1 + nr) * SECOND);
+	check(part.first_ns == part.from_ns);
 	history_part_free(&part);
 }
 
