@@ -943,6 +943,35 @@ share_of() {	# EVENT
 	[ "$(sed -n 'p;n' "$WORK/shares")" = "$(sed -n 'n;p' "$WORK/shares")" ]
 }
 
+# bats test_tags=full
+@test "wallprof: of a window, q leaves the timeline of just that time" {
+	local state
+	terminal 80 200
+	computes_and_sleeps
+	type_line "wallprof --live -p $pid -o report.jsonl"
+	wait_until_it_ran "$pid" 2500
+	keys w
+	wait_until shows '^Show the last seconds'
+	type_line 3
+	wait_until shows 'the last [0-9.]+ s,'
+	keys p
+	wait_until is_paused
+	keys s
+	type_line shown.jsonl
+	wait_until shows "^saved in 'shown.jsonl'"
+	wait_until_it_ran "$pid" 500
+	keys q
+	wait_until_left
+	# it does not begin where the measurement does: the thread is there, and began before
+	jq -es 'map(select(.type == "period")) | (map(.to_ns) | max) - (map(.from_ns) | min) | . > 1.9e9 and . < 4.1e9' "$WORK/report.jsonl"
+	# what was shown is what was left, state by state
+	for state in running blocked; do
+		jq -s --arg state "$state" '[map(select(.type == "stack" and (.event | test($state))).value_ns) | add] | .[0]' "$WORK/shown.jsonl"
+		jq -s --arg state "$state" '[map(select(.type == "period" and .state == $state) | .to_ns - .from_ns) | add] | .[0]' "$WORK/report.jsonl"
+	done | paste - - | tee "$WORK/states"
+	awk '{ if (($1 / $2 - 1) ^ 2 > 0.01) exit 1 } END { exit NR != 2 }' "$WORK/states"
+}
+
 row_of() { screen | sed -nE "s#^$1 +([RWBL]+) *\$#\1#p"; }
 scale() { screen | sed -n 3p | grep -oE '\|[0-9.]+ s' | tr -d '| s' | xargs; }
 last_line_has() { screen | tail -n 1 | grep -qE -e "$1"; }
