@@ -67,8 +67,8 @@ void child_drop_rights(void)
 }
 
 /*
- * landlock(7): the rights of each version of it, which begin with 1; those that its headers here do
- * not have are numbers.
+ * landlock(7): the rights that each version of it knows, from version 1 on. Some are numbers here,
+ * because Debian 12's headers lack them.
  */
 #define RIGHTS_TO_RUN_AND_WRITE                                               \
 	(LANDLOCK_ACCESS_FS_MAKE_SYM * 2 - 1 - LANDLOCK_ACCESS_FS_READ_FILE - \
@@ -135,15 +135,15 @@ void child_limit_rights(enum child_kind kind)
 	syscall(__NR_setgroups, 0, NULL);
 	setrlimit(RLIMIT_FSIZE, &(struct rlimit){ 0, 0 });
 	/*
-	 * Where IDs cannot be changed, as in a user namespace that has not this one, or the tool
-	 * could not end its child then, files are read as nobody's at least.
+	 * IDs cannot be changed if the user namespace does not have this one; and they must not be if
+	 * the tool could not kill the child afterwards. Then at least files are opened as nobody.
 	 */
 	if (!(has[0].permitted & 1U << CAP_KILL) ||
 	    syscall(__NR_setresgid, nobody_else, nobody_else, nobody_else) ||
 	    syscall(__NR_setresuid, nobody_else, nobody_else, nobody_else)) {
 		setfsgid(65534);
 		setfsuid(65534);
-	} else { /* no other process has this ID */
+	} else { /* nobody else's processes have this ID */
 		setrlimit(RLIMIT_NPROC, &few);
 	}
 	syscall(__NR_capset, &header, wanted);
@@ -180,7 +180,10 @@ void child_end_with(pid_t parent)
 /* the bits of an argument that must be clear */
 #define WITHOUT(arg, bits) SCMP_CMP(arg, SCMP_CMP_MASKED_EQ, bits, 0)
 
-/* what children of a child call that limit themselves; none to outlive the parent */
+/*
+ * The options that a child's own children need to limit themselves. Without another signal than
+ * SIGKILL, none outlives its parent.
+ */
 static int allow_prctl(scmp_filter_ctx filter)
 {
 	static const int options[] = { PR_SET_SECUREBITS, PR_SET_NO_NEW_PRIVS, PR_SET_KEEPCAPS,

@@ -75,8 +75,8 @@ void child_end_with(pid_t parent);
  * (SCMP_SYS() is for calls that not every machine has); memory that is neither code nor a file's to
  * be written, and files to read: others fail with EPERM, and those that only an attacker would try
  * end the child.
- * (What openat2() asks for, a filter cannot see: where nothing else forbids it, an empty file could
- * be made by it, and one emptied that everybody may write.)
+ * (A filter cannot see what openat2() asks for: where nothing else forbids it, it could create an
+ * empty file, or truncate a file that everybody may write.)
  * Those of another architecture, whose numbers mean other calls, end the child. A kernel without
  * seccomp leaves the other limits.
  */

@@ -12,9 +12,9 @@
 /* Bytes. What grows with what others do takes a part of it at most. */
 extern size_t memory_limit;
 /*
- * Three eighths of it, by user: what is kept of functions, of names but those of trusted files, and
- * of samples that wait. Rooms for each of these are parts of it. A quarter is the stacks', which
- * must not go because somebody's functions take much.
+ * Three eighths of the limit, shared by users: runtimes' functions, names of untrusted files, and
+ * samples that wait. Each of these kinds has a room of its own within it. Stacks have another
+ * quarter of the limit, so that functions cannot take their place.
  */
 extern struct user_room memory_room;
 

@@ -286,6 +286,7 @@ int history_add(struct history *h, const struct stack_entry *entries, size_t nr,
 	*(h->last ? &h->last->next : &h->first) = interval;
 	h->last = interval;
 	h->bytes += bytes_of(interval);
+	h->of_intervals += bytes_of(interval);
 	for (size_t i = 0; i < nr; i++) {
 		struct kept_stack *stack = keep(h, &entries[i]);
 
@@ -295,8 +296,8 @@ int history_add(struct history *h, const struct stack_entry *entries, size_t nr,
 		stack_value_add(&stack->entry.value, &entries[i].value);
 		interval->cells[interval->nr++] = (struct cell){ stack, entries[i].value };
 		h->bytes += sizeof(interval->cells[0]);
+		h->of_intervals += sizeof(interval->cells[0]);
 	}
-	h->of_intervals += bytes_of(interval);
 	return bound(h);
 }
 

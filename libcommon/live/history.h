@@ -41,9 +41,9 @@ struct history_part {
 };
 
 /*
- * Takes the intervals that ended until until_ns (0: the last one's end), and less than last_ns
- * before; last_ns 0: all, until now. If none is kept, the part's from_ns is its until_ns. 0 or
- * -ENOMEM
+ * Takes the intervals whose ends are in (until_ns - last_ns, until_ns]. until_ns 0: until now.
+ * last_ns 0: all since the start, and until_ns must be 0. If none is kept, the part's from_ns is
+ * its until_ns. 0 or -ENOMEM
  */
 int history_take(struct history *history, uint64_t last_ns, uint64_t until_ns,
 		 struct history_part *part);

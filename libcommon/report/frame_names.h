@@ -34,7 +34,7 @@ struct frame_name frame_name_kernel(const struct frame_names *names, uint64_t ad
 struct frame_key {
 	uint64_t frame;
 	uint32_t pid;    /* 0: of any */
-	uint32_t kernel; /* 0: a user frame; else 1, or what its user tells apart */
+	uint32_t kernel; /* 0: a user frame; 1: a kernel frame; more: what stack_labels.c adds */
 };
 
 static inline struct frame_key frame_key_of(pid_t pid, uint64_t frame, bool kernel)

@@ -23,7 +23,7 @@
 #include "run/signals.h"
 #include "run/targets.h"
 
-/* between two lines of progress where they stay; on a terminal they do not */
+/* between two lines of progress in a file; on a terminal, each replaces the one before */
 #define PROGRESS_S 10
 #define WORK_MS    50 /* parts run at least this often, so that no buffer fills up */
 /* urgent records come in bursts: wait for more of them before the parts run */
@@ -450,7 +450,7 @@ static bool any_urgent(const struct poll_list *list)
 	return false;
 }
 
-/* Is the interval over, and not the run, whose end is the last one's? */
+/* Is the interval over, but not the run? The end of the run ends the last interval, too. */
 static bool interval_is_over(const struct run *run)
 {
 	const struct run_options *o = run->options;

@@ -24,7 +24,7 @@
 
 struct module {
 	uint32_t id; /* from 1 */
-	/* no two modules with the same ID have the same */
+	/* unlike that of an earlier module with the same ID */
 	uint32_t serial;
 	/*
 	 * as a process with the tool's own root sees it; until such a process maps the file, as the
@@ -161,8 +161,8 @@ void modules_set_symbol_options(struct modules *modules, const struct symbol_opt
 const struct symbol_options *modules_symbol_options(const struct modules *modules);
 
 /*
- * Finds what is known of the code at an offset in the module's file, which modules_use_opened()
- * has, if it was not read before. False: the file cannot be read, or there is no code. The names
+ * Finds the symbol of the code at an offset in the module's file. The first call reads the file
+ * that modules_use_opened() was given. False: the file cannot be read, or there is no code. The names
  * are valid until the next call for the same module.
  */
 bool modules_symbol(struct modules *modules, struct module *module, uint64_t file_offset,

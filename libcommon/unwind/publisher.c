@@ -174,9 +174,7 @@ static void find_runtime(const struct publisher *p, struct publication *publicat
 	}
 }
 
-/*
- * Has the runtime say what the kernel has to know, if the file that holds the runtime is compiled.
- */
+/* Has the runtime say what the kernel has to know, if the table of the runtime's file is made. */
 static void describe_runtime(const struct publisher *p, const struct publication *publication,
 			     const struct process *process, struct runtime_process *of,
 			     struct published_runtimes *says)
