@@ -163,8 +163,11 @@ cpu_seconds() {	# WAY
 }
 
 # an ordinary user's process in the background
+as_user() {	# UID COMMAND...
+	background setpriv --reuid="$1" --regid="$1" --clear-groups "${@:2}"
+}
 as_nobody() {	# COMMAND...
-	background setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+	as_user 65534 "$@"
 }
 
 # a JVM's library; nothing: there is none

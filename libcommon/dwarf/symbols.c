@@ -51,6 +51,7 @@ struct symbols {
 	struct named *names;
 	size_t name_bytes;
 	bool no_demangle, is_go; /* Go has functions called x.cold */
+	bool lacks_room;
 };
 
 /* ---- reading ---- */
@@ -62,47 +63,48 @@ static size_t bytes_left(const struct symbols *s, const struct symbol_options *o
 	return used < options->max_bytes ? options->max_bytes - used : 0;
 }
 
-/* 0 or -ENOMEM: a table that cannot be read is one that is not there */
-static int read_table(struct symbols *s, enum symbol_source source, struct elf_file *file,
-		      const struct symbol_options *options)
+/* A table that cannot be read is one that is not there. */
+static void note_error(struct symbols *s, int error)
+{
+	s->lacks_room |= error == -EFBIG || error == -ENOMEM;
+}
+
+static void read_table(struct symbols *s, enum symbol_source source, struct elf_file *file,
+		       const struct symbol_options *options)
 {
 	uint32_t type = source == SOURCE_DYNSYM ? SHT_DYNSYM : SHT_SYMTAB;
 
-	return symbol_table_read(&s->tables[source], file, type, &s->code,
-				 bytes_left(s, options)) == -ENOMEM
-		       ? -ENOMEM
-		       : 0;
+	note_error(s, symbol_table_read(&s->tables[source], file, type, &s->code,
+					bytes_left(s, options)));
 }
 
-static int read_table_of(struct symbols *s, enum symbol_source source, int fd,
-			 const struct symbol_options *options)
+static void read_table_of(struct symbols *s, enum symbol_source source, int fd,
+			  const struct symbol_options *options)
 {
 	struct elf_file debug;
-	int error = 0;
 
 	if (fd < 0)
-		return 0;
+		return;
 	if (!elf_file_open_for_names(&debug, fd)) {
-		error = read_table(s, source, &debug, options);
+		read_table(s, source, &debug, options);
 		elf_file_close(&debug);
 	}
 	close(fd);
-	return error;
 }
 
-static int read_debug_data(struct symbols *s, struct elf_file *file,
-			   const struct symbol_options *options)
+static void read_debug_data(struct symbols *s, struct elf_file *file,
+			    const struct symbol_options *options)
 {
 	struct elf_file mini;
 	void *image;
 	int error = debug_data_open(file, &mini, &image);
 
+	note_error(s, error);
 	if (error)
-		return error == -ENOMEM ? error : 0;
-	error = read_table(s, SOURCE_DEBUG_DATA, &mini, options);
+		return;
+	read_table(s, SOURCE_DEBUG_DATA, &mini, options);
 	elf_file_close(&mini);
 	free(image);
-	return error;
 }
 
 static int copy_go_names(struct symbol_table *table, const struct gopclntab *go, size_t max_bytes)
@@ -174,37 +176,31 @@ static int read_go_functions(struct symbol_table *table, struct elf_file *file, 
 	return error;
 }
 
-static int read_go_table(struct symbols *s, struct elf_file *file,
-			 const struct symbol_options *options)
+static void read_go_table(struct symbols *s, struct elf_file *file,
+			  const struct symbol_options *options)
 {
-	int error = read_go_functions(&s->tables[SOURCE_GO_TABLE], file, bytes_left(s, options));
-
+	note_error(s, read_go_functions(&s->tables[SOURCE_GO_TABLE], file, bytes_left(s, options)));
 	s->is_go |= s->tables[SOURCE_GO_TABLE].nr != 0;
-	return error == -ENOMEM ? error : 0;
 }
 
-static int read_tables(struct symbols *s, struct elf_file *file,
-		       const struct symbol_options *options)
+static void read_tables(struct symbols *s, struct elf_file *file,
+			const struct symbol_options *options)
 {
-	int error = read_table(s, SOURCE_SYMTAB, file, options);
-
-	if (!error && !s->tables[SOURCE_SYMTAB].nr)
-		error = read_table_of(s, SOURCE_DEBUG_FILE,
-				      debug_file_open(options->opened, &options->search, file,
-						      options->path),
-				      options);
-	if (!error && !s->tables[SOURCE_SYMTAB].nr && !s->tables[SOURCE_DEBUG_FILE].nr) {
-		error = read_debug_data(s, file, options);
-		if (!error && !s->tables[SOURCE_DEBUG_DATA].nr && options->opened)
-			error = read_table_of(s, SOURCE_DEBUGINFOD,
-					      debug_file_take(&options->opened->fetched, file),
-					      options);
-		if (!error)
-			error = read_go_table(s, file, options);
-		if (!error)
-			error = read_table(s, SOURCE_DYNSYM, file, options);
+	read_table(s, SOURCE_SYMTAB, file, options);
+	if (!s->tables[SOURCE_SYMTAB].nr)
+		read_table_of(s, SOURCE_DEBUG_FILE,
+			      debug_file_open(options->opened, &options->search, file,
+					      options->path),
+			      options);
+	if (!s->tables[SOURCE_SYMTAB].nr && !s->tables[SOURCE_DEBUG_FILE].nr) {
+		read_debug_data(s, file, options);
+		if (!s->tables[SOURCE_DEBUG_DATA].nr && options->opened)
+			read_table_of(s, SOURCE_DEBUGINFOD,
+				      debug_file_take(&options->opened->fetched, file), options);
+		read_go_table(s, file, options);
+		read_table(s, SOURCE_DYNSYM, file, options);
 	}
-	return error || plt_read(&s->tables[SOURCE_PLT], file) == -ENOMEM ? -ENOMEM : 0;
+	note_error(s, plt_read(&s->tables[SOURCE_PLT], file));
 }
 
 /* the best of all sources; one with a size before any without */
@@ -281,10 +277,10 @@ int symbols_read(struct symbols **symbols, struct elf_file *file,
 	s->no_demangle = options->no_demangle;
 	s->is_go = gopclntab_is_go(file);
 	error = copy_segments(&s->code, file);
-	if (!error)
-		error = read_tables(s, file, options);
-	if (!error)
+	if (!error) {
+		read_tables(s, file, options);
 		error = read_fdes(s, file, options);
+	}
 	if (error)
 		symbols_free(s);
 	else
@@ -345,6 +341,11 @@ bool symbols_lack_names(const struct symbols *s)
 {
 	return !s->tables[SOURCE_SYMTAB].nr && !s->tables[SOURCE_DEBUG_FILE].nr &&
 	       !s->tables[SOURCE_DEBUG_DATA].nr && !s->tables[SOURCE_DEBUGINFOD].nr;
+}
+
+bool symbols_lack_room(const struct symbols *s)
+{
+	return s->lacks_room;
 }
 
 /* ---- finding ---- */

@@ -59,7 +59,7 @@ struct symbol {
  * Reads the symbols of the file: .symtab, else that of the separate debug file, else
  * .gnu_debugdata's, else a debuginfod's; if neither the file nor a debug file has .symtab, also
  * Go's table and .dynsym; and the PLT. Functions without a symbol are bounded by their FDEs. What
- * does not parse is left out. 0 or -ENOMEM; the file may be closed afterwards.
+ * does not parse, or has no room, is left out. 0 or -ENOMEM; the file may be closed afterwards.
  */
 int symbols_read(struct symbols **symbols, struct elf_file *file,
 		 const struct symbol_options *options);
@@ -67,6 +67,8 @@ void symbols_free(struct symbols *symbols);
 size_t symbols_bytes(const struct symbols *symbols);
 /* Is there neither .symtab nor a debug file, so that a debuginfod may have more? */
 bool symbols_lack_names(const struct symbols *symbols);
+/* Was a source left out because it needs more than max_bytes? */
+bool symbols_lack_room(const struct symbols *symbols);
 
 /*
  * starts of functions that are known otherwise, for code with neither symbol nor FDE. Copied. 0 or

@@ -89,6 +89,13 @@ static enum child_kind kind_of(const struct worker_limits *limits)
 	return limits->parent ? CHILD_ALONE : CHILD_PARSER;
 }
 
+static size_t own_bytes;
+
+size_t worker_child_bytes(void)
+{
+	return own_bytes;
+}
+
 _Noreturn void worker_child_run(int socket, const struct worker_kind *kind, void *area)
 {
 	const struct worker_limits *limits = &kind->limits;
@@ -104,7 +111,8 @@ _Noreturn void worker_child_run(int socket, const struct worker_kind *kind, void
 	if (!child_keep_files(socket, none, limits->writes ? 2 : 0))
 		_exit(1);
 	madvise(area, kind->area_bytes, MADV_DONTFORK); /* a child of its own must not see it */
-	child_limit_memory(limits->bytes);
+	own_bytes = limits->bytes;
+	child_limit_memory(own_bytes);
 	limit_real_time(limits);
 	if (limits->writes)
 		child_limit_to_writing(limits->writes());

@@ -16,7 +16,8 @@ struct worker_limits {
 	unsigned sleep_ms; /* a job that sleeps longer at a stretch is given up; 0: 100 ms */
 	unsigned cpu_ms;   /* a job that takes more CPU time is given up */
 	size_t bytes;      /* of memory, beside the area */
-	bool parent;       /* the worker may start children */
+	bool halves; /* each further worker of a set gets half of that: all have less than twice */
+	bool parent; /* the worker may start children */
 	/*
 	 * it reads nothing of others, but may use the network, and write its user's files in the
 	 * directory that this returns in the worker
@@ -46,6 +47,9 @@ struct worker_kind {
 	worker_fn *work;
 	size_t area_bytes;
 };
+
+/* In a worker: its .bytes */
+size_t worker_child_bytes(void);
 
 /*
  * In a new child process: keeps the socket as its only file, gives up all rights but those that it

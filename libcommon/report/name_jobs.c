@@ -5,37 +5,55 @@
 #include <limits.h>
 #include <string.h>
 
-#define AREA_BYTES (16 << 20)
+#include "base/memory_limit.h"
+#include "base/order.h"
+
+#define LEAST_AREA (256 << 10)
+#define MOST_AREA  (4 << 20)
 #define NR_OTHERS  4 /* owners, or users, at a time whose workers keep what they know */
 
-static int start_workers(struct name_jobs *jobs, enum name_set set, uint64_t bytes)
+/* part: of memory_limit. With .halves, all workers together have less than 1.75 times as much */
+static const struct worker_set {
+	unsigned nr, part;
+	uint64_t apart;
+	bool keeps;
+} sets[NR_NAME_SETS] = {
+	[OTHERS_FILES] = { NR_OTHERS, 4, UINT64_MAX, false },
+	[TRUSTED_FILES] = { 1, 1, 0, false },
+	[CODE_IN_NO_FILE] = { NR_OTHERS, 8, OWNERS_APART, true },
+};
+
+/* for answers: 4 MB, but less if there is little memory */
+static size_t area_bytes(void)
+{
+	return clamped(memory_limit / 128, LEAST_AREA, MOST_AREA);
+}
+
+static int start_workers(struct workers **workers, const struct worker_set *set)
 {
 	/* the worker starts the demangler, and may wait for it */
-	struct worker_limits limits = {
+	const struct worker_limits limits = {
 		.sleep_ms = 300,
 		.cpu_ms = 700,
-		.bytes = bytes,
+		.bytes = memory_limit / set->part,
+		.halves = true,
 		.parent = true,
 		.first = true,
 		.open = namer_open,
-		.keeps = set == CODE_IN_NO_FILE,
+		.apart = set->apart,
+		.keeps = set->keeps,
 	};
 
-	if (set == OTHERS_FILES)
-		limits.apart = UINT64_MAX;
-	else if (set == CODE_IN_NO_FILE)
-		limits.apart = OWNERS_APART;
-	return workers_new(&jobs->workers[set], set == TRUSTED_FILES ? 1 : NR_OTHERS, AREA_BYTES,
-			   &limits, namer_work);
+	return workers_new(workers, set->nr, area_bytes(), &limits, namer_work);
 }
 
-int name_jobs_init(struct name_jobs *jobs, struct name_sources *sources, uint64_t worker_bytes)
+int name_jobs_init(struct name_jobs *jobs, struct name_sources *sources)
 {
 	int error = 0;
 
 	*jobs = (struct name_jobs){ .sources = sources };
 	for (enum name_set set = 0; set < NR_NAME_SETS && !error; set++)
-		error = start_workers(jobs, set, worker_bytes);
+		error = start_workers(&jobs->workers[set], &sets[set]);
 	return error;
 }
 

@@ -33,8 +33,8 @@ struct name_jobs {
 	uint64_t request[NAMER_MAX_REQUEST / sizeof(uint64_t) + 1];
 };
 
-/* worker_bytes: of memory. 0 or -errno */
-int name_jobs_init(struct name_jobs *jobs, struct name_sources *sources, uint64_t worker_bytes);
+/* 0 or -errno */
+int name_jobs_init(struct name_jobs *jobs, struct name_sources *sources);
 void name_jobs_free(struct name_jobs *jobs);
 
 /*

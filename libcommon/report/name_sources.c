@@ -241,6 +241,11 @@ static void pass_over(struct name_source *source, size_t *why)
 	source->passed_over = true;
 }
 
+void name_sources_lack_room(struct name_sources *s, struct name_source *source)
+{
+	pass_over(source, &s->nr_no_room);
+}
+
 /* for more names of the source */
 static bool has_room(struct name_sources *s, struct name_source *source)
 {
@@ -250,7 +255,7 @@ static bool has_room(struct name_sources *s, struct name_source *source)
 	    (trusted || (source->share->known[false].bytes < MAX_SHARE_BYTES &&
 			 user_room_has(source->share->known[false].user, 1))))
 		return true;
-	pass_over(source, &s->nr_no_room);
+	name_sources_lack_room(s, source);
 	return false;
 }
 

@@ -117,6 +117,8 @@ const struct known_name *name_sources_known(struct name_sources *sources, uint64
 /* Adds a name that a worker has found, if there is room. 0 or -ENOMEM */
 int name_sources_add(struct name_sources *sources, struct name_source *source,
 		     const struct named_frame *found, const char *symbol, const char *raw);
+/* Notes that a worker had no room for the source's names. */
+void name_sources_lack_room(struct name_sources *sources, struct name_source *source);
 /* The source's names are to be asked for again. */
 void name_sources_forget_names(struct name_sources *sources, const struct name_source *source);
 /*

@@ -40,7 +40,7 @@ int namer_new(struct namer **namer, struct modules *modules, const struct namer_
 		return -ENOMEM;
 	n->options = *options;
 	name_sources_init(&n->sources, modules);
-	error = name_jobs_init(&n->jobs, &n->sources, options->worker_bytes);
+	error = name_jobs_init(&n->jobs, &n->sources);
 	if (error)
 		namer_free(n);
 	else
@@ -93,6 +93,8 @@ static ssize_t take(struct namer *n, struct name_source *source, const uint64_t 
 		source->has_dump = !frame.found.wants_dump;
 		source->gone |= asked && frame.found.gone;
 		n->sources.some_gone |= source->gone;
+		if (frame.found.no_room)
+			name_sources_lack_room(&n->sources, source);
 		if ((asked || frame.symbol) &&
 		    name_sources_add(&n->sources, source, &frame.found, frame.symbol, frame.raw))
 			return -ENOMEM;

@@ -24,7 +24,6 @@ struct namer_options {
 	int (*interrupt_fd)(void);
 	/* fetches debug files for those that lack them; NULL: none */
 	struct debuginfod *debuginfod;
-	uint64_t worker_bytes; /* of memory for each process that reads names */
 };
 
 /* The modules must outlive the namer. 0 or -errno */

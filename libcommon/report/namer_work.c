@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/order.h"
 #include "process/trust.h"
 #include "report/frame_name.h"
 #include "runtimes/jit/jit_files.h"
@@ -12,11 +13,13 @@
 /* what a further file is, of a module; of a process, an enum jit_fd */
 enum { DEBUG_FILE, FETCHED_FILE };
 
+/* of names of a file: its table doubles while it grows */
+#define MAX_FILE_BYTES clamped(worker_child_bytes() / 4 * 3, 0, 256 << 20)
 /*
  * of files that were read before, whose frames have been named: more is read again, should it be
  * wanted
  */
-#define MAX_READ_BYTES (32 << 20)
+#define MAX_READ_BYTES clamped(worker_child_bytes() / 4, 0, 32 << 20)
 #define MAX_IDLE_NS    60000000000
 
 /* a request, and what follows it */
@@ -146,6 +149,7 @@ static size_t write_name(const struct frame_name *name, uint64_t frame, bool wan
 		.lacks_names = name->file && module_lacks_names(name->file),
 		.wants_dump = wants_dump,
 		.gone = gone && name->file && module_is_unread(name->file),
+		.no_room = name->file && module_lacks_room(name->file),
 		.symbol_bytes = bytes_of(name->symbol),
 		.raw_bytes = bytes_of(raw),
 	};
@@ -271,6 +275,7 @@ size_t namer_work(void *area, size_t bytes, size_t room, struct worker_file *fil
 	if (!names.modules || !names.jit)
 		return 0;
 	options.no_demangle = job.request->no_demangle;
+	options.max_bytes = MAX_FILE_BYTES;
 	modules_set_symbol_options(names.modules, &options);
 	return job.request->module_id ? name_module(&names, &job, file, area, room)
 				      : name_code(&names, &job, file, area, room);

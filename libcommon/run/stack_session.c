@@ -161,7 +161,6 @@ static void start_namer(struct stack_session *s, const struct naming_options *na
 	struct symbol_options options = SYMBOL_OPTIONS_DEFAULT;
 	struct namer_options how = {
 		.interrupt_fd = signals_fd, /* signals are handled later */
-		.worker_bytes = s->wanted->memory.user,
 	};
 	const char *urls = getenv("DEBUGINFOD_URLS");
 

@@ -416,6 +416,7 @@ static void read_symbols(struct modules *modules, struct module *module)
 {
 	struct symbol_options options = modules->symbol_options;
 	struct elf_file file;
+	int error;
 
 	module->symbols_tried = true;
 	if (open_elf(modules, module, &file))
@@ -423,7 +424,9 @@ static void read_symbols(struct modules *modules, struct module *module)
 	options.opened = modules->opened;
 	options.max_bytes -= modules->symbol_bytes < options.max_bytes ? modules->symbol_bytes
 								       : options.max_bytes;
-	if (symbols_read(&module->symbols, &file, &options))
+	error = symbols_read(&module->symbols, &file, &options);
+	module->lacks_room = error == -ENOMEM;
+	if (error)
 		module->symbols = NULL;
 	else
 		modules->symbol_bytes += symbols_bytes(module->symbols);
@@ -580,6 +583,11 @@ bool module_is_trusted(const struct module *module)
 bool module_lacks_names(const struct module *module)
 {
 	return module->symbols && symbols_lack_names(module->symbols);
+}
+
+bool module_lacks_room(const struct module *module)
+{
+	return module->symbols ? symbols_lack_room(module->symbols) : module->lacks_room;
 }
 
 bool module_is_unread(const struct module *module)

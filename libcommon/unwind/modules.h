@@ -64,6 +64,7 @@ struct module {
 	struct symbols *symbols;
 	struct source_places *places;
 	bool symbols_tried, entries_tried;
+	bool lacks_room; /* for symbols */
 	bool debug_used; /* the symbols were read with debug files at hand */
 	bool adopted;    /* by modules_adopt() */
 	bool unused;     /* it was not in use at the last modules_forget() */
@@ -150,6 +151,8 @@ bool module_is_trusted(const struct module *module);
 /* Was a name (a place) asked for that the module lacks? A debug file may have it. */
 bool module_lacks_names(const struct module *module);
 bool module_lacks_places(const struct module *module);
+/* Does it have names that would take more memory than there is? */
+bool module_lacks_room(const struct module *module);
 /* Were its symbols not read, as when its file was gone? */
 bool module_is_unread(const struct module *module);
 

@@ -372,8 +372,7 @@ static void read_names(void)
 
 	must(stack && modules && !modules_find(modules, getpid(), own_library(), &module) && module,
 	     "a module");
-	must(!namer_new(&namer, modules, &(struct namer_options){ .worker_bytes = 512 << 20 }),
-	     "a namer");
+	must(!namer_new(&namer, modules, &(struct namer_options){}), "a namer");
 	stack->nr = NR_FRAMES;
 	stack->frames[0] = (uint64_t)module->id << FRAME_OFFSET_BITS | 0x4000;
 	stack->frames[1] = (uint64_t)module->id << FRAME_OFFSET_BITS | 0x8000;
