@@ -873,3 +873,21 @@ with_dwarf() {	# FILE...
 	kill -KILL "$pid"
 	rm "/tmp/perf-$pid.map"
 }
+
+# bats test_tags=full
+@test "names: a file whose symbols have no room keeps its functions' bounds, and this is said; with more memory it is named" {
+	need_root
+	need gcc
+	many-symbols "$WORK/many" 700000
+	chown 65534 "$WORK/many"
+	chmod 755 "$WORK"
+	as_nobody "$WORK/many"
+	cpuprof -f --max-memory 64 -p "$pid" 1 >"$WORK/out" 2>"$WORK/err"
+	cat "$WORK/err"
+	grep -q 'the room for names was used up: 1 files or processes were not asked for all names, see --max-memory$' "$WORK/err"
+	grep -qE '\[many\+0x[0-9a-f]+\]' "$WORK/out"
+	refute grep -q spin "$WORK/out"
+	cpuprof -f -p "$pid" 1 >"$WORK/out" 2>"$WORK/err"
+	refute grep -q 'the room for names' "$WORK/err"
+	grep -q 'spin ' "$WORK/out"
+}
