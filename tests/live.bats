@@ -969,7 +969,7 @@ share_of() {	# EVENT
 		jq -s --arg state "$state" '[map(select(.type == "stack" and (.event | test($state))).value_ns) | add] | .[0]' "$WORK/shown.jsonl"
 		jq -s --arg state "$state" '[map(select(.type == "period" and .state == $state) | .to_ns - .from_ns) | add] | .[0]' "$WORK/report.jsonl"
 	done | paste - - | tee "$WORK/states"
-	awk '{ if (($1 / $2 - 1) ^ 2 > 0.01) exit 1 } END { exit NR != 2 }' "$WORK/states"
+	awk '{ bad += ($1 / $2 - 1) ^ 2 > 0.01 } END { exit bad || NR != 2 }' "$WORK/states"
 }
 
 row_of() { screen | sed -nE "s#^$1 +([RWBL]+) *\$#\1#p"; }

@@ -878,16 +878,41 @@ with_dwarf() {	# FILE...
 @test "names: a file whose symbols have no room keeps its functions' bounds, and this is said; with more memory it is named" {
 	need_root
 	need gcc
-	many-symbols "$WORK/many" 700000
+	many-symbols "$WORK/many" 400000
 	chown 65534 "$WORK/many"
 	chmod 755 "$WORK"
 	as_nobody "$WORK/many"
 	cpuprof -f --max-memory 64 -p "$pid" 1 >"$WORK/out" 2>"$WORK/err"
 	cat "$WORK/err"
-	grep -q 'the room for names was used up: 1 files or processes were not asked for all names, see --max-memory$' "$WORK/err"
-	grep -qE '\[many\+0x[0-9a-f]+\]' "$WORK/out"
+	grep -q 'there was no room for all names of 1 files or processes, see --max-memory$' "$WORK/err"
+	# all samples of spin() are of one function, which begins where it does
+	[ "$(grep -oE '\[many\+0x[0-9a-f]+\] [0-9]+$' "$WORK/out" | cut -d ' ' -f 1 | sort -u)" = \
+		"[many+0x$(nm "$WORK/many" | sed -n 's/^0*\([0-9a-f]*\) t spin$/\1/p')]" ]
 	refute grep -q spin "$WORK/out"
 	cpuprof -f -p "$pid" 1 >"$WORK/out" 2>"$WORK/err"
-	refute grep -q 'the room for names' "$WORK/err"
+	refute grep -q 'there was no room' "$WORK/err"
 	grep -q 'spin ' "$WORK/out"
+}
+
+# bats test_tags=full
+@test "names: of JIT code that has no room, the newer ones are known, and none is wrong" {
+	need_root
+	local map at
+	cp "$ROOT/build/tests/jits" "$WORK/jits"
+	chmod 755 "$WORK"
+	as_nobody "$WORK/jits" map unnamed
+	wait_until grep -q . "$WORK/background.out"
+	at=$(head -n 1 "$WORK/background.out" | cut -d - -f 1)
+	map=/tmp/perf-$pid.map
+	{
+		echo "$at 1000 old"
+		seq -f "%.0f0000 1000 another" 1000000 1200000
+		echo "$at 1000 new"
+	} >"$WORK/map"
+	setpriv --reuid=65534 --regid=65534 --clear-groups cp "$WORK/map" "$map"
+	cpuprof -f --max-memory 64 -p "$pid" 1 >"$WORK/out" 2>"$WORK/err"
+	rm "$map"
+	cat "$WORK/err"
+	grep -qE ';new [0-9]+$' "$WORK/out"
+	refute grep -q ';old ' "$WORK/out"
 }

@@ -23,9 +23,9 @@
  * Reads a field in map memory again each time. The verifier remembers what it knows of a value in a
  * register (results of comparisons, bits that are set), and may then follow every combination of
  * the branches below separately: up to 3 to the power of 7 paths through one step (on x86-64). How
- * many of them it prunes differs between versions. Of a value that was just read from memory, the verifier knows
- * only the width. So after each branch, with only pointers in registers, the paths are equal again,
- * and it merges them.
+ * many of them it prunes differs between versions. Of a value that was just read from memory, the
+ * verifier knows only the width. So after each branch, with only pointers in registers, the paths
+ * are equal again, and it merges them.
  */
 #define AGAIN(field) (*(const volatile __typeof__(field) *)&(field))
 

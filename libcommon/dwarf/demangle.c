@@ -132,6 +132,13 @@ char *demangle(const char *mangled)
 	return name;
 }
 
+void demangle_prepare(void)
+{
+	pthread_mutex_lock(&demangler.lock);
+	start();
+	pthread_mutex_unlock(&demangler.lock);
+}
+
 uint64_t demangle_refused(void)
 {
 	uint64_t refused;

@@ -29,6 +29,9 @@ char *demangle(const char *mangled);
  */
 void demangle_begin(void);
 
+/* Starts the child now, while this process is small. From any thread */
+void demangle_prepare(void);
+
 /* names that stayed mangled because of the limits, or because no child could be started */
 uint64_t demangle_refused(void);
 

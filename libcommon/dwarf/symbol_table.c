@@ -79,7 +79,7 @@ static int add_symbol(struct reading *r, const Elf64_Sym *symbol)
 	if (!is_function(r, symbol))
 		return 0;
 	if (r->table->nr >= r->max_entries)
-		return -EFBIG;
+		return r->max_entries < SYMBOL_TABLE_MAX_SYMBOLS ? -ENOMEM : -EFBIG;
 	entry = (struct symbol_entry){
 		.start = symbol->st_value,
 		.size = symbol->st_size < UINT32_MAX ? symbol->st_size : UINT32_MAX,
@@ -102,9 +102,9 @@ static int read_strings(struct reading *r, uint32_t link, size_t max_bytes)
 	if (!scn || !gelf_getshdr(scn, &header) || header.sh_type != SHT_STRTAB ||
 	    header.sh_flags & SHF_COMPRESSED)
 		return -EBADMSG;
-	if (header.sh_size >= SYMBOL_TABLE_MAX_STRINGS || header.sh_size >= max_bytes)
+	if (header.sh_size >= SYMBOL_TABLE_MAX_STRINGS)
 		return -EFBIG;
-	table->strings = malloc(header.sh_size + 1);
+	table->strings = header.sh_size < max_bytes ? malloc(header.sh_size + 1) : NULL;
 	if (!table->strings)
 		return -ENOMEM;
 	error = elf_file_read(r->file, header.sh_offset, table->strings, header.sh_size);

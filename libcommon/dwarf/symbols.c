@@ -44,7 +44,7 @@ struct named {
 struct symbols {
 	struct elf_file code; /* its segments only */
 	struct symbol_table tables[NR_SYMBOL_SOURCES];
-	struct range *fdes; /* by start; those that no symbol covers */
+	struct range *fdes; /* by start; those where no symbol with a size begins */
 	size_t nr_fdes, fde_room;
 	uint64_t *entries; /* rising */
 	size_t nr_entries;
@@ -66,7 +66,7 @@ static size_t bytes_left(const struct symbols *s, const struct symbol_options *o
 /* A table that cannot be read is one that is not there. */
 static void note_error(struct symbols *s, int error)
 {
-	s->lacks_room |= error == -EFBIG || error == -ENOMEM;
+	s->lacks_room |= error == -ENOMEM;
 }
 
 static void read_table(struct symbols *s, enum symbol_source source, struct elf_file *file,
@@ -111,9 +111,9 @@ static int copy_go_names(struct symbol_table *table, const struct gopclntab *go,
 {
 	size_t bytes = go->names_end - go->names;
 
-	if (bytes >= SYMBOL_TABLE_MAX_STRINGS || bytes >= max_bytes)
+	if (bytes >= SYMBOL_TABLE_MAX_STRINGS)
 		return -EFBIG;
-	table->strings = malloc(bytes + 1);
+	table->strings = bytes < max_bytes ? malloc(bytes + 1) : NULL;
 	if (!table->strings)
 		return -ENOMEM;
 	memcpy(table->strings, go->bytes + go->names, bytes);
@@ -141,7 +141,7 @@ static int add_go_functions(struct symbol_table *table, const struct gopclntab *
 		    f.start > UINT64_MAX - f.size)
 			continue;
 		error = table->nr >= max_entries
-				? -EFBIG
+				? -ENOMEM
 				: symbol_table_add(table, &(struct symbol_entry){
 								  .start = f.start,
 								  .size = f.size,
@@ -229,30 +229,29 @@ static int by_range_start(const void *left, const void *right)
 	return order_of(l->start, r->start);
 }
 
-static int read_fdes(struct symbols *s, struct elf_file *file, const struct symbol_options *options)
+static void read_fdes(struct symbols *s, struct elf_file *file,
+		      const struct symbol_options *options)
 {
 	struct elf_section section;
 	struct symbol_match match;
 	enum symbol_source source;
 	struct eh_frame frame;
 	struct fde fde;
-	int error = 0;
+	int error = elf_file_cfi(file, &section, &frame);
 
-	if (elf_file_cfi(file, &section, &frame))
-		return 0;
 	while (!error && eh_frame_next(&frame, &fde)) {
 		if (find_match(s, fde.start, &match, &source) && match.has_size &&
 		    match.start == fde.start)
 			continue;
-		if (!bytes_left(s, options))
-			break;
-		error = array_reserve(&s->fdes, &s->fde_room, s->nr_fdes + 1);
+		error = bytes_left(s, options)
+				? array_reserve(&s->fdes, &s->fde_room, s->nr_fdes + 1)
+				: -ENOMEM;
 		if (!error)
 			s->fdes[s->nr_fdes++] = (struct range){ fde.start, fde.start + fde.length };
 	}
+	note_error(s, error);
 	if (s->nr_fdes)
 		qsort(s->fdes, s->nr_fdes, sizeof(*s->fdes), by_range_start);
-	return error;
 }
 
 static int copy_segments(struct elf_file *to, const struct elf_file *file)
@@ -279,7 +278,7 @@ int symbols_read(struct symbols **symbols, struct elf_file *file,
 	error = copy_segments(&s->code, file);
 	if (!error) {
 		read_tables(s, file, options);
-		error = read_fdes(s, file, options);
+		read_fdes(s, file, options);
 	}
 	if (error)
 		symbols_free(s);
@@ -339,7 +338,7 @@ size_t symbols_bytes(const struct symbols *s)
 
 bool symbols_lack_names(const struct symbols *s)
 {
-	return !s->tables[SOURCE_SYMTAB].nr && !s->tables[SOURCE_DEBUG_FILE].nr &&
+	return !s->lacks_room && !s->tables[SOURCE_SYMTAB].nr && !s->tables[SOURCE_DEBUG_FILE].nr &&
 	       !s->tables[SOURCE_DEBUG_DATA].nr && !s->tables[SOURCE_DEBUGINFOD].nr;
 }
 
@@ -363,6 +362,22 @@ static char *make_name(const struct symbols *s, const char *raw, enum symbol_sou
 }
 
 /* NULL: no memory */
+static struct named *new_name(const struct symbols *s, const char *raw, enum symbol_source source)
+{
+	struct named *named = calloc(1, sizeof(*named));
+
+	if (!named)
+		return NULL;
+	named->raw = raw;
+	named->name = make_name(s, raw, source);
+	if (!named->name) {
+		free(named);
+		return NULL;
+	}
+	return named;
+}
+
+/* NULL: no memory */
 static const char *name_of(struct symbols *s, const char *raw, enum symbol_source source)
 {
 	struct named *named;
@@ -372,13 +387,13 @@ static const char *name_of(struct symbols *s, const char *raw, enum symbol_sourc
 		return named->name;
 	if (s->name_bytes > MAX_CACHE_BYTES)
 		forget_names(s);
-	named = calloc(1, sizeof(*named));
-	if (!named)
-		return NULL;
-	named->raw = raw;
-	named->name = make_name(s, raw, source);
-	if (!named->name) {
-		free(named);
+	named = new_name(s, raw, source);
+	if (!named) {
+		forget_names(s);
+		named = new_name(s, raw, source);
+	}
+	if (!named) {
+		s->lacks_room = true;
 		return NULL;
 	}
 	s->name_bytes += sizeof(*named) + strlen(named->name) + 1;
@@ -413,7 +428,7 @@ static bool find_entry(const struct symbols *s, uint64_t vaddr, uint64_t *start)
 
 	if (!nr || !in_one_segment(s, s->entries[nr - 1], vaddr))
 		return false;
-	/* a function that ends before vaddr begins there */
+	/* a function begins there, and ends before vaddr */
 	if (find_match(s, s->entries[nr - 1], &match, &source) && match.has_size)
 		return false;
 	*start = s->entries[nr - 1];

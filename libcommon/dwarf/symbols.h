@@ -67,7 +67,7 @@ void symbols_free(struct symbols *symbols);
 size_t symbols_bytes(const struct symbols *symbols);
 /* Is there neither .symtab nor a debug file, so that a debuginfod may have more? */
 bool symbols_lack_names(const struct symbols *symbols);
-/* Was a source left out because it needs more than max_bytes? */
+/* Was something left out because it needs more than max_bytes, or than there is? */
 bool symbols_lack_room(const struct symbols *symbols);
 
 /*

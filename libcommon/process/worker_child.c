@@ -27,16 +27,10 @@
 static void limit_system_calls(const struct worker_limits *limits)
 {
 	static const int of_all[] = { OF_ALL, -1 };
-	/*
-	 * files can be opened, and processes' memory read: who takes over such a worker has no way
-	 * to do anything with it
-	 */
+	/* An attacker who takes over such a worker can read, but cannot pass on what it reads. */
 	static const int of_readers[] = { OF_ALL, CHILD_READS, __NR_process_vm_readv, -1 };
 	static const int of_openers[] = { __NR_sendmsg, -1 };
-	/*
-	 * children may be started, too, which limit themselves, and ended; and what a child calls
-	 * before it limits itself
-	 */
+	/* to start and end children, and what a child calls before it has limited itself */
 	static const int of_parents[] = {
 		__NR_clone,          __NR_wait4,       __NR_kill,
 		__NR_socketpair,     __NR_setsockopt,  __NR_set_robust_list,
@@ -107,7 +101,7 @@ _Noreturn void worker_child_run(int socket, const struct worker_kind *kind, void
 
 	prctl(PR_SET_NAME, limits->opens ? "ehperf-opener" : "ehperf-worker");
 	child_set_signals();
-	/* what writes files writes nothing into them by way of standard error */
+	/* with standard output and error, or a message might end up in a file that it writes */
 	if (!child_keep_files(socket, none, limits->writes ? 2 : 0))
 		_exit(1);
 	madvise(area, kind->area_bytes, MADV_DONTFORK); /* a child of its own must not see it */

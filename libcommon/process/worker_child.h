@@ -16,17 +16,16 @@ struct worker_limits {
 	unsigned sleep_ms; /* a job that sleeps longer at a stretch is given up; 0: 100 ms */
 	unsigned cpu_ms;   /* a job that takes more CPU time is given up */
 	size_t bytes;      /* of memory, beside the area */
-	bool halves; /* each further worker of a set gets half of that: all have less than twice */
-	bool parent; /* the worker may start children */
+	bool parent;       /* the worker may start children */
 	/*
 	 * it reads nothing of others, but may use the network, and write its user's files in the
 	 * directory that this returns in the worker
 	 */
 	const char *(*writes)(void);
 	bool first; /* it goes before others (process/priority.h), if the tool does */
-	/* bits of owners (workers.h): it is ended before a job of one that differs in these */
+	/* bits of owners (workers.h): if these differ, an owner's job ends another owner's worker */
 	uint64_t apart;
-	/* it keeps what it knows of a job: a job that .apart allows it goes to no other worker */
+	/* it keeps what it has read: an owner's next job waits for the worker that did the last */
 	bool keeps;
 	bool opens; /* it opens files for others, and passes them on with its answers */
 	/*

@@ -306,17 +306,14 @@ static int new_area(size_t bytes)
 static int begin(struct workers *w, struct worker *worker, int ends[2], int area)
 {
 	struct epoll_event event = { .events = EPOLLIN };
-	struct worker_kind kind = w->kind;
 
 	if (epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, ends[0], &event))
 		return -errno;
-	if (kind.limits.halves)
-		kind.limits.bytes >>= worker - w->workers;
 	if (area >= 0)
-		return worker_starter_ask(&starter, &kind, ends[1], area, &worker->pid);
+		return worker_starter_ask(&starter, &w->kind, ends[1], area, &worker->pid);
 	worker->pid = fork();
 	if (!worker->pid)
-		worker_child_run(ends[1], &kind, worker->area);
+		worker_child_run(ends[1], &w->kind, worker->area);
 	return worker->pid < 0 ? -EAGAIN : 0;
 }
 

@@ -57,8 +57,8 @@ void workers_start(struct workers *workers);
 void workers_free(struct workers *workers);
 
 /*
- * Adds a job, which begins when a worker is free. The request is copied. The next job is one of the
- * owner who has used the least of the workers' time recently; of those with an opener, CPU time.
+ * Adds a job, which begins when a worker is free. The request is copied. The owner who has used the
+ * least of the workers' time recently comes next. With an opener, that is CPU time.
  * While other users use much, one worker is kept free for root. A user whose workers wait for
  * servers that hang, and do not end when they are killed, gets -ETIMEDOUT for each job. 0, -E2BIG
  * or -ENOMEM
@@ -82,8 +82,8 @@ int workers_fd(const struct workers *workers);
 void workers_wait(const struct workers *workers, int ms);
 
 /*
- * Has the opener of these workers open what an owner's request names, and waits:
- * worker_file_close(). .fd: may be -errno
+ * Has the opener of these workers open what an owner's request names, and waits. The caller closes
+ * it: worker_file_close(). .fd: may be -errno
  */
 struct worker_file workers_open(struct workers *workers, uint64_t owner, const void *request,
 				size_t bytes);

@@ -12,16 +12,18 @@
 #define MOST_AREA  (4 << 20)
 #define NR_OTHERS  4 /* owners, or users, at a time whose workers keep what they know */
 
-/* part: of memory_limit. With .halves, all workers together have less than 1.75 times as much */
+/* of all workers of a set, parts of memory_limit: once for root's files, and half of it twice */
 static const struct worker_set {
 	unsigned nr, part;
 	uint64_t apart;
 	bool keeps;
 } sets[NR_NAME_SETS] = {
-	[OTHERS_FILES] = { NR_OTHERS, 4, UINT64_MAX, false },
+	[OTHERS_FILES] = { NR_OTHERS, 2, UINT64_MAX, false },
 	[TRUSTED_FILES] = { 1, 1, 0, false },
-	[CODE_IN_NO_FILE] = { NR_OTHERS, 8, OWNERS_APART, true },
+	[CODE_IN_NO_FILE] = { NR_OTHERS, 2, OWNERS_APART, true },
 };
+
+_Static_assert(NAMER_MAX_REQUEST <= LEAST_AREA, "a request is in the area");
 
 /* for answers: 4 MB, but less if there is little memory */
 static size_t area_bytes(void)
@@ -35,8 +37,7 @@ static int start_workers(struct workers **workers, const struct worker_set *set)
 	const struct worker_limits limits = {
 		.sleep_ms = 300,
 		.cpu_ms = 700,
-		.bytes = memory_limit / set->part,
-		.halves = true,
+		.bytes = memory_limit / set->part / set->nr,
 		.parent = true,
 		.first = true,
 		.open = namer_open,
@@ -184,7 +185,7 @@ bool name_jobs_take(struct name_jobs *jobs, enum name_set set, struct name_job *
 	return true;
 }
 
-/* Can that be said of this frame of the source? The worker may have been taken over. */
+/* Is it a possible answer for this source? The worker may have been taken over. */
 static bool is_sound(const struct name_source *source, const struct named_frame *found)
 {
 	return name_source_may_have(source->key, found->frame) &&

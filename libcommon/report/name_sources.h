@@ -45,7 +45,7 @@ struct name_source {
 	uint32_t uid; /* of a process: whose it was; UINT32_MAX: not known */
 	/* how often it did not answer in time, though it is trusted: the disk may be slow */
 	unsigned slow;
-	bool passed_over; /* it was not asked, because the time was over */
+	bool passed_over; /* it lacks names, because there was no time or no room */
 	bool gone;        /* its file was gone before it was read; it may be found again */
 	bool lacks_names; /* a debuginfod may have a debug file for it */
 	bool has_dump;    /* of a process: its jitdump is not to be looked for any more */

@@ -93,7 +93,7 @@ static ssize_t take(struct namer *n, struct name_source *source, const uint64_t 
 		source->has_dump = !frame.found.wants_dump;
 		source->gone |= asked && frame.found.gone;
 		n->sources.some_gone |= source->gone;
-		if (frame.found.no_room)
+		if (asked && frame.found.no_room)
 			name_sources_lack_room(&n->sources, source);
 		if ((asked || frame.symbol) &&
 		    name_sources_add(&n->sources, source, &frame.found, frame.symbol, frame.raw))
@@ -426,7 +426,7 @@ bool namer_fetch(struct namer *n, struct module *module)
 		n->interrupted = true;
 	if (error && error != -ENOENT)
 		n->not_fetched = error;
-	return !error && !module_set_fetched(module, path);
+	return !error && !modules_set_fetched(n->sources.modules, module, path);
 }
 
 bool namer_open_file(struct namer *n, struct module *module, struct opened_elf *opened,

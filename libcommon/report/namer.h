@@ -76,10 +76,7 @@ struct namer_losses {
 	const char *path;
 	pid_t pid;
 	int error; /* and why */
-	/*
-	 * how many were not asked for all names, because there was no time, or no room for more
-	 * names
-	 */
+	/* how many lack names, because there was no time, or no room */
 	size_t passed_over, no_room;
 	/*
 	 * why debug files were not fetched: an error of debuginfod_fetch() except -ENOENT; 0: none

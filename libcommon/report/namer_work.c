@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/order.h"
+#include "dwarf/demangle.h"
 #include "process/trust.h"
 #include "report/frame_name.h"
 #include "runtimes/jit/jit_files.h"
@@ -20,7 +21,9 @@ enum { DEBUG_FILE, FETCHED_FILE };
  * wanted
  */
 #define MAX_READ_BYTES clamped(worker_child_bytes() / 4, 0, 32 << 20)
-#define MAX_IDLE_NS    60000000000
+/* of names of JIT code; the rest is for lists of mappings, and for arrays that move */
+#define MAX_JIT_BYTES (worker_child_bytes() / 4 * 3)
+#define MAX_IDLE_NS   60000000000
 
 /* a request, and what follows it */
 struct job {
@@ -135,7 +138,7 @@ static char *put(char *to, const char *name, size_t bytes)
 
 /* what it takes; 0: no room */
 static size_t write_name(const struct frame_name *name, uint64_t frame, bool wants_dump, bool gone,
-			 char *to, size_t room)
+			 bool no_room, char *to, size_t room)
 {
 	const char *raw = name->region ? name->region : name->raw_symbol;
 	struct named_frame named = {
@@ -149,7 +152,7 @@ static size_t write_name(const struct frame_name *name, uint64_t frame, bool wan
 		.lacks_names = name->file && module_lacks_names(name->file),
 		.wants_dump = wants_dump,
 		.gone = gone && name->file && module_is_unread(name->file),
-		.no_room = name->file && module_lacks_room(name->file),
+		.no_room = no_room || (name->file && module_lacks_room(name->file)),
 		.symbol_bytes = bytes_of(name->symbol),
 		.raw_bytes = bytes_of(raw),
 	};
@@ -191,12 +194,12 @@ static struct module *find_module(const struct frame_names *names, const struct 
 	}
 	known = modules_get(names->modules, r->module_id);
 	if (job->fetched[0] && known && !known->fetched)
-		module_set_fetched(known, job->fetched);
+		modules_set_fetched(names->modules, known, job->fetched);
 	return known;
 }
 
 static size_t write_names(const struct frame_names *names, const struct job *job, bool gone,
-			  char *to, size_t room)
+			  bool no_room, char *to, size_t room)
 {
 	const struct namer_request *r = job->request;
 	bool wants_dump = !r->module_id && jit_processes_want_dump(names->jit, r->pid);
@@ -205,8 +208,8 @@ static size_t write_names(const struct frame_names *names, const struct job *job
 	for (uint32_t i = 0; i < r->nr; i++) {
 		struct frame_name name = frame_name_find(names, r->pid, job->frames[i]);
 
-		written =
-			write_name(&name, job->frames[i], wants_dump, gone, to + used, room - used);
+		written = write_name(&name, job->frames[i], wants_dump, gone, no_room, to + used,
+				     room - used);
 		if (!written)
 			break;
 		used += written;
@@ -230,12 +233,12 @@ static size_t name_module(const struct frame_names *names, const struct job *job
 			used = sizeof(key);
 		memcpy(area, &key, used);
 	} else if (module && (opened.local.nr || opened.fetched.nr)) {
-		module_read_again(module);
+		modules_read_again(names->modules, module);
 	}
 	if (!job->request->nr) {
 		frame_name_find(names, 0, (uint64_t)job->request->module_id << FRAME_OFFSET_BITS);
 	} else {
-		used = write_names(names, job, opened.fd < 0, area, room);
+		used = write_names(names, job, opened.fd < 0, false, area, room);
 	}
 	opened.fd = -EBADF;
 	debug_files_close(&opened.local);
@@ -248,11 +251,12 @@ static size_t name_code(const struct frame_names *names, const struct job *job,
 {
 	struct jit_opened opened = { .error = file->nr_more || file->fd == -ENOENT ? 0 : file->fd };
 	size_t used;
+	int error;
 
 	for (int i = 0; i < NR_JIT_FDS; i++)
 		opened.fds[i] = worker_file_take(file, i);
-	jit_processes_update(names->jit, job->request->pid, &opened);
-	used = write_names(names, job, false, area, room);
+	error = jit_processes_update(names->jit, job->request->pid, &opened);
+	used = write_names(names, job, false, error == -ENOMEM, area, room);
 	jit_opened_close(&opened);
 	return used;
 }
@@ -269,9 +273,13 @@ size_t namer_work(void *area, size_t bytes, size_t room, struct worker_file *fil
 	memcpy(request, area, bytes);
 	if (!read_job(&job, request, bytes))
 		return 0;
-	if (!names.modules)
+	if (!names.modules) {
 		names = (struct frame_names){ .modules = modules_new(),
-					      .jit = jit_processes_new() };
+					      .jit = jit_processes_new(MAX_JIT_BYTES) };
+		/* before anything is read, of which it would keep a copy */
+		if (job.request->module_id && !job.request->no_demangle)
+			demangle_prepare();
+	}
 	if (!names.modules || !names.jit)
 		return 0;
 	options.no_demangle = job.request->no_demangle;

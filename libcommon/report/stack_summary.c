@@ -477,7 +477,7 @@ void stack_summary_nameless(FILE *out, const char *tool, const struct namer *nam
 			tool, lost.passed_over);
 	if (lost.no_room)
 		fprintf(out,
-			"%s: the room for names was used up: %zu files or processes were not asked for all names, see --max-memory\n",
+			"%s: there was no room for all names of %zu files or processes, see --max-memory\n",
 			tool, lost.no_room);
 	if (explain_fetching(lost.not_fetched))
 		fprintf(out, "%s: not all debug files were fetched: %s\n", tool,

@@ -72,7 +72,7 @@ static void describe_measure(struct json_object *start, const struct measure *me
 {
 	json_object_object_add(start, "counted", json_object_new_string(measure->counted));
 	json_add_name(start, "summed", measure->sum_unit);
-	/* others have the part of the time in their filters */
+	/* without a root, "filters" says which time it is */
 	if (measure->is_time && measure->root)
 		json_object_object_add(start, "is_time", json_object_new_boolean(true));
 	if (!measure->is_time && measure->value_ns)
@@ -106,7 +106,7 @@ static uint64_t rest_ns(const struct stack_session *s, uint64_t least_ns)
 /* while nobody looks, slices are long: each costs names and text */
 #define UNWATCHED_NS 10000000000
 #define SLICE_FRAMES 200000
-#define IDLE_NS      20000000000 /* in a slice alone, it is not seen who is idle */
+#define IDLE_NS      20000000000 /* one slice is too short to tell who is idle */
 
 static void warn_web_view(int error)
 {

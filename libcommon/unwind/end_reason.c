@@ -17,7 +17,7 @@ static const struct {
 				   "a rule needs a register whose value is not known" },
 	[END_UNSUPPORTED] = { "unsupported", "a rule of a kind that is not supported" },
 	[END_NO_PROGRESS] = { "no_progress",
-			      "the caller's frame would lie below the callee's, or the frames take too many steps" },
+			      "the caller's frame would lie below the callee's or has no return address any more, or few frames take too many steps" },
 	[END_TOO_DEEP] = { "too_deep", "so many frames that the outermost one was not reached" },
 	[END_CUT] = { "cut",
 		      "the outermost frame was reached, and frames between are left out: more than --max-depth" },

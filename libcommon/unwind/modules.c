@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/order.h"
 #include "base/paged.h"
 #include "dwarf/gopclntab.h"
 #include "process/trust.h"
@@ -419,7 +420,9 @@ static void read_symbols(struct modules *modules, struct module *module)
 	int error;
 
 	module->symbols_tried = true;
-	if (open_elf(modules, module, &file))
+	error = open_elf(modules, module, &file);
+	module->lacks_room = error == -ENOMEM;
+	if (error)
 		return;
 	options.opened = modules->opened;
 	options.max_bytes -= modules->symbol_bytes < options.max_bytes ? modules->symbol_bytes
@@ -490,10 +493,19 @@ static void drop_symbols(struct module *module)
 	module->symbols_tried = module->entries_tried = false;
 }
 
-void module_read_again(struct module *module)
+/* They may take more than when they were counted: names that were asked for. */
+static void drop_counted(struct modules *modules, struct module *module)
+{
+	size_t bytes = module->symbols ? symbols_bytes(module->symbols) : 0;
+
+	modules->symbol_bytes -= clamped(bytes, 0, modules->symbol_bytes);
+	drop_symbols(module);
+}
+
+void modules_read_again(struct modules *modules, struct module *module)
 {
 	if (!module->debug_used)
-		drop_symbols(module);
+		drop_counted(modules, module);
 	module->debug_used = true;
 }
 
@@ -561,7 +573,7 @@ int modules_adopt_vdso(struct modules *modules, uint32_t id)
 	return module && !module->image ? read_vdso(module) : error;
 }
 
-int module_set_fetched(struct module *module, const char *path)
+int modules_set_fetched(struct modules *modules, struct module *module, const char *path)
 {
 	char *copy = strdup(path);
 
@@ -569,7 +581,7 @@ int module_set_fetched(struct module *module, const char *path)
 		return -ENOMEM;
 	free(module->fetched);
 	module->fetched = copy;
-	drop_symbols(module);
+	drop_counted(modules, module);
 	source_places_free(module->places);
 	module->places = NULL;
 	return 0;
@@ -587,7 +599,7 @@ bool module_lacks_names(const struct module *module)
 
 bool module_lacks_room(const struct module *module)
 {
-	return module->symbols ? symbols_lack_room(module->symbols) : module->lacks_room;
+	return module->lacks_room || (module->symbols && symbols_lack_room(module->symbols));
 }
 
 bool module_is_unread(const struct module *module)

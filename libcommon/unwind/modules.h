@@ -136,7 +136,7 @@ int modules_adopt_vdso(struct modules *modules, uint32_t id);
  */
 void modules_use_opened(struct modules *modules, struct opened_elf *opened);
 /* Its debug files are open now: if its symbols were read without them, they are read again. */
-void module_read_again(struct module *module);
+void modules_read_again(struct modules *modules, struct module *module);
 /* What the module's file says of its debug file. 0 or -errno, if it cannot be read */
 int module_debug_key(const struct modules *modules, const struct module *module,
 		     struct debug_key *key);
@@ -145,7 +145,7 @@ int module_debug_key(const struct modules *modules, const struct module *module,
  * A debuginfod has sent this debug file for the module: names and places are searched for there,
  * too. 0 or -ENOMEM
  */
-int module_set_fetched(struct module *module, const char *path);
+int modules_set_fetched(struct modules *modules, struct module *module, const char *path);
 /* Is it root's (process/trust.h), so that reading it may take long? */
 bool module_is_trusted(const struct module *module);
 /* Was a name (a place) asked for that the module lacks? A debug file may have it. */

@@ -24,8 +24,10 @@
 
 /* of a module: module->table */
 struct module_table {
-	bool tried, code_asked, much;
-	uint8_t nr_timeouts;
+	bool tried, code_asked;
+	/* [of_code] */
+	bool much[2];
+	uint8_t nr_timeouts[2];
 	loc_t loc; /* of its struct published_module; 0: there is none */
 	struct extents extents;
 	uint64_t rows, bytes;
@@ -331,6 +333,8 @@ static int make_header(struct tables *tables, uint32_t module_id)
 	struct published_module header = { .id = module_id, .pending = PENDING_CFI };
 
 	of->loc = extents_take(tables->slabs, sizeof(header), &of->extents);
+	if (!of->loc && errno == ENOSPC && tables_make_room(tables))
+		of->loc = extents_take(tables->slabs, sizeof(header), &of->extents);
 	if (!of->loc) {
 		int error = -errno;
 
@@ -486,18 +490,18 @@ int tables_fd(const struct tables *tables)
 }
 
 /*
- * A table that needs much memory is made alone, and so is one whose file timed out. A file is tried
- * MAX_TIMEOUTS times: its disk may be slow at first, and what was read stays in the page cache.
+ * A table that needs much memory is made alone, and so is one whose file timed out. That file is
+ * tried again: its disk may be slow at first, and what was read stays in the page cache.
  */
 static bool ask_again(struct tables *tables, uint32_t id, bool of_code, int error)
 {
 	struct module_table *of = table_of(tables, id);
-	bool slow = error == -ETIMEDOUT && of->nr_timeouts++ < MAX_TIMEOUTS;
-	bool large = (error == -ENOMEM || error == -EFBIG) && !of->much;
+	bool slow = error == -ETIMEDOUT && of->nr_timeouts[of_code]++ < MAX_TIMEOUTS;
+	bool large = (error == -ENOMEM || error == -EFBIG) && !of->much[of_code];
 
 	if (!slow && !large)
 		return false;
-	of->much = true;
+	of->much[of_code] = true;
 	return leave_to_worker(tables, modules_get(tables->modules, id), of_code, true);
 }
 
@@ -550,6 +554,12 @@ int tables_make_all(struct tables *tables, int max_ms)
 	return 0;
 }
 
+static void give_up(struct module *module, const struct module_table *of, bool of_code)
+{
+	if (of->nr_timeouts[of_code])
+		*(of_code ? &module->code_error : &module->error) = -ETIMEDOUT;
+}
+
 void tables_give_up(struct tables *tables)
 {
 	for (uint32_t id = 1; id <= modules_last_id(tables->modules); id++) {
@@ -558,8 +568,8 @@ void tables_give_up(struct tables *tables)
 
 		if (!header || !tables_awaited(tables, id))
 			continue;
-		if (table_of(tables, id)->nr_timeouts)
-			modules_get(tables->modules, id)->error = -ETIMEDOUT;
+		give_up(modules_get(tables->modules, id), table_of(tables, id),
+			!(header->pending & PENDING_CFI));
 		if (header->pending & PENDING_CFI)
 			header->id = 0;
 		set_pending(header, NO_CODE_TABLE);

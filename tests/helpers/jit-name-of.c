@@ -24,7 +24,7 @@ static int update(struct jit_processes *processes, pid_t pid)
 int main(int argc, char **argv)
 {
 	static const char *const why[] = { "", "not_in_files", "no_files", "not_seen" };
-	struct jit_processes *processes = jit_processes_new();
+	struct jit_processes *processes = jit_processes_new(256 << 20);
 	pid_t pid = argc == 2 ? atoi(argv[1]) : 0;
 	uint64_t addr, start;
 	const char *name;

@@ -429,9 +429,31 @@ static bool named(struct jit_processes *processes, pid_t pid, unsigned started,
 	       !strcmp(name, expected);
 }
 
+static void check_max_bytes(void)
+{
+	struct jit_names names = { .max_bytes = 1 << 20 };
+	struct jit_code code = { .until_ns = UINT64_MAX };
+	char name[32];
+	size_t most = 0;
+	int error = 0;
+
+	for (unsigned i = 0; i < 100000; i++) {
+		code.start = 16 * i;
+		code.end = 16 * i + 16;
+		error |= jit_names_add(&names, &code, name, sprintf(name, "code_%u", i));
+		if (jit_names_bytes(&names) > most)
+			most = jit_names_bytes(&names);
+	}
+	check(!error && most <= 1 << 20 && most > 1 << 19, "%zu bytes", most);
+	check(is(&names, 8, UINT64_MAX, NULL) && is(&names, 16 * 99999, UINT64_MAX, "code_99999"),
+	      "the newer ones are kept");
+	jit_names_free(&names);
+	check(names.max_bytes == 1 << 20);
+}
+
 static void check_processes(void)
 {
-	struct jit_processes *processes = jit_processes_new();
+	struct jit_processes *processes = jit_processes_new(256 << 20);
 	int before = count_descriptors(), failed = 0;
 
 	for (pid_t pid = 1; pid <= 2 * JIT_MAX_PROCESSES; pid++)
@@ -457,6 +479,7 @@ int main(void)
 	check_forgotten();
 	check_large_map();
 	check_files();
+	check_max_bytes();
 	check_processes();
 	return check_done();
 }

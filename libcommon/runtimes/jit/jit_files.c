@@ -182,7 +182,13 @@ int jit_files_update(struct jit_files *f, int *map_fd, int *dump_fd)
 		close_file(&f->dump_fd);
 		f->no_dump = true;
 	}
-	return error == -ENOMEM ? error : 0;
+	if (error != -ENOMEM)
+		return 0;
+	/* what could not be read may be newer than what is known: no name is better than a wrong one */
+	jit_names_free(&f->names);
+	f->map = (struct perf_map){};
+	f->dump = (struct jitdump){};
+	return error;
 }
 
 bool jit_files_any(const struct jit_files *files)

@@ -15,7 +15,7 @@ void jit_names_free(struct jit_names *names)
 {
 	free(names->codes);
 	free(names->strings);
-	*names = (struct jit_names){};
+	*names = (struct jit_names){ .max_bytes = names->max_bytes };
 }
 
 size_t jit_names_bytes(const struct jit_names *names)
@@ -73,6 +73,20 @@ static void forget_older_half(struct jit_names *n)
 	n->nr_sorted = 0;
 }
 
+/* Would adding a code with such a name take too much? Arrays double when they are full. */
+static bool is_full(const struct jit_names *n, size_t length)
+{
+	size_t bytes = jit_names_bytes(n);
+
+	if (n->nr >= JIT_MAX_CODES || n->string_bytes + length + 2 > JIT_MAX_STRINGS)
+		return true;
+	if (n->nr == n->room)
+		bytes += n->room * sizeof(*n->codes);
+	if (n->string_bytes + length + 2 > n->string_room)
+		bytes += n->string_room;
+	return n->max_bytes && bytes > n->max_bytes;
+}
+
 int jit_names_add(struct jit_names *n, const struct jit_code *code, const char *name, size_t length)
 {
 	struct jit_code added = *code;
@@ -83,7 +97,7 @@ int jit_names_add(struct jit_names *n, const struct jit_code *code, const char *
 		n->bad++;
 		return 0;
 	}
-	if (n->nr >= JIT_MAX_CODES || n->string_bytes + length + 2 > JIT_MAX_STRINGS)
+	if (is_full(n, length))
 		forget_older_half(n);
 	if (array_reserve(&n->codes, &n->room, n->nr + 1) ||
 	    array_reserve(&n->strings, &n->string_room, n->string_bytes + length + 2))

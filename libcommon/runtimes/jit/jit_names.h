@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 /*
- * of one process; when there are more, the older half is forgotten: what came later may lie in its
- * place
+ * of one process; when there are more, or they need more than .max_bytes, the older half is
+ * forgotten: what came later may lie in its place
  */
 #define JIT_MAX_CODES   (1u << 20)
 #define JIT_MAX_STRINGS (64u << 20) /* bytes of names */
@@ -36,10 +36,12 @@ struct jit_names {
 	size_t nr, room, nr_sorted;
 	char *strings; /* the first one is "" */
 	size_t string_bytes, string_room;
+	size_t max_bytes;   /* of memory; 0: no limit but those above */
 	uint64_t forgotten; /* codes, for the limits */
 	uint64_t bad;       /* lines and records without meaning */
 };
 
+/* They are empty then, and keep their .max_bytes. */
 void jit_names_free(struct jit_names *names);
 size_t jit_names_bytes(const struct jit_names *names);
 

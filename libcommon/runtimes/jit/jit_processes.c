@@ -31,15 +31,20 @@ struct jit_process {
 
 struct jit_processes {
 	struct jit_process *by_pid; /* the one that was updated last is the last one */
+	size_t max_bytes;
 	/* as they were at the last update, or at the first question for a region since: */
 	struct proc_maps maps;
 	pid_t maps_of; /* of this process; 0: none */
 	int maps_fd;   /* from which they are read */
 };
 
-struct jit_processes *jit_processes_new(void)
+struct jit_processes *jit_processes_new(size_t max_bytes)
 {
-	return calloc(1, sizeof(struct jit_processes));
+	struct jit_processes *processes = calloc(1, sizeof(*processes));
+
+	if (processes)
+		processes->max_bytes = max_bytes;
+	return processes;
 }
 
 static void drop(struct jit_processes *processes, struct jit_process *process)
@@ -91,11 +96,15 @@ static struct jit_process *add(struct jit_processes *processes, pid_t pid,
 	process->error = opened->error;
 	process->started = start_of(opened->fds[JIT_STAT]);
 	process->files = JIT_FILES_NONE;
+	process->files.names.max_bytes = processes->max_bytes / 2;
 	HASH_ADD_INT(processes->by_pid, pid, process);
 	return process;
 }
 
-/* Drops those that were not updated for the longest time, but not the last one. */
+/*
+ * Drops those that were not updated for the longest time, but not the last one, which may need half
+ * of all.
+ */
 static void bound(struct jit_processes *processes)
 {
 	struct jit_process *process, *next;
@@ -104,8 +113,8 @@ static void bound(struct jit_processes *processes)
 	HASH_ITER(hh, processes->by_pid, process, next)
 		bytes += jit_names_bytes(&process->files.names);
 	HASH_ITER(hh, processes->by_pid, process, next) {
-		if (!next ||
-		    (HASH_COUNT(processes->by_pid) <= JIT_MAX_PROCESSES && bytes <= JIT_MAX_BYTES))
+		if (!next || (HASH_COUNT(processes->by_pid) <= JIT_MAX_PROCESSES &&
+			      bytes <= processes->max_bytes / 2))
 			return;
 		bytes -= jit_names_bytes(&process->files.names);
 		drop(processes, process);
@@ -137,7 +146,7 @@ int jit_processes_update(struct jit_processes *processes, pid_t pid, struct jit_
 	if (started != process->started)
 		fds = none; /* it has exited */
 	processes->maps_fd = fds[JIT_MAPS];
-	if (process->error || jit_names_bytes(&process->files.names) > JIT_MAX_BYTES)
+	if (process->error)
 		return 0;
 	return jit_files_update(&process->files, &fds[JIT_MAP], &fds[JIT_DUMP]);
 }

@@ -10,11 +10,14 @@
 #include "runtimes/jit/jit_files.h"
 
 #define JIT_MAX_PROCESSES 256 /* whose files are kept open: those that were updated last */
-#define JIT_MAX_BYTES     ((size_t)256 << 20) /* for the names of all processes */
 
 struct jit_processes;
 
-struct jit_processes *jit_processes_new(void);
+/*
+ * max_bytes: of memory, for the names of all processes, and half of it for those of one; about. NULL:
+ * no memory
+ */
+struct jit_processes *jit_processes_new(size_t max_bytes);
 void jit_processes_free(struct jit_processes *processes);
 
 /*
