@@ -902,6 +902,7 @@ with_dwarf() {	# FILE...
 	chmod 755 "$WORK"
 	as_nobody "$WORK/jits" map unnamed
 	wait_until grep -q . "$WORK/background.out"
+	kill -STOP "$pid"
 	at=$(head -n 1 "$WORK/background.out" | cut -d - -f 1)
 	map=/tmp/perf-$pid.map
 	{
@@ -910,7 +911,10 @@ with_dwarf() {	# FILE...
 		echo "$at 1000 new"
 	} >"$WORK/map"
 	setpriv --reuid=65534 --regid=65534 --clear-groups cp "$WORK/map" "$map"
-	cpuprof -f --max-memory 64 -p "$pid" 1 >"$WORK/out" 2>"$WORK/err"
+	cpuprof -f --max-memory 64 -p "$pid" 0.7 >"$WORK/out" 2>"$WORK/err" 3>&- &
+	wait_until grep -qs Ctrl-C "$WORK/err"
+	kill -CONT "$pid"
+	wait $!
 	rm "$map"
 	cat "$WORK/err"
 	grep -qE ';new [0-9]+$' "$WORK/out"

@@ -51,7 +51,8 @@ struct symbols {
 	struct named *names;
 	size_t name_bytes;
 	bool no_demangle, is_go; /* Go has functions called x.cold */
-	bool lacks_room;
+	/* for something; for a table of symbols, which a debug file would have, too; for FDEs */
+	bool lacks_room, lacks_table, lacks_fdes;
 };
 
 /* ---- reading ---- */
@@ -73,19 +74,24 @@ static void read_table(struct symbols *s, enum symbol_source source, struct elf_
 		       const struct symbol_options *options)
 {
 	uint32_t type = source == SOURCE_DYNSYM ? SHT_DYNSYM : SHT_SYMTAB;
+	int error =
+		symbol_table_read(&s->tables[source], file, type, &s->code, bytes_left(s, options));
 
-	note_error(s, symbol_table_read(&s->tables[source], file, type, &s->code,
-					bytes_left(s, options)));
+	note_error(s, error);
+	s->lacks_table |= type == SHT_SYMTAB && (error == -ENOMEM || error == -EFBIG);
 }
 
 static void read_table_of(struct symbols *s, enum symbol_source source, int fd,
 			  const struct symbol_options *options)
 {
 	struct elf_file debug;
+	int error;
 
 	if (fd < 0)
 		return;
-	if (!elf_file_open_for_names(&debug, fd)) {
+	error = elf_file_open_for_names(&debug, fd);
+	note_error(s, error);
+	if (!error) {
 		read_table(s, source, &debug, options);
 		elf_file_close(&debug);
 	}
@@ -141,7 +147,7 @@ static int add_go_functions(struct symbol_table *table, const struct gopclntab *
 		    f.start > UINT64_MAX - f.size)
 			continue;
 		error = table->nr >= max_entries
-				? -ENOMEM
+				? max_entries < SYMBOL_TABLE_MAX_SYMBOLS ? -ENOMEM : -EFBIG
 				: symbol_table_add(table, &(struct symbol_entry){
 								  .start = f.start,
 								  .size = f.size,
@@ -250,6 +256,7 @@ static void read_fdes(struct symbols *s, struct elf_file *file,
 			s->fdes[s->nr_fdes++] = (struct range){ fde.start, fde.start + fde.length };
 	}
 	note_error(s, error);
+	s->lacks_fdes = error == -ENOMEM;
 	if (s->nr_fdes)
 		qsort(s->fdes, s->nr_fdes, sizeof(*s->fdes), by_range_start);
 }
@@ -338,8 +345,9 @@ size_t symbols_bytes(const struct symbols *s)
 
 bool symbols_lack_names(const struct symbols *s)
 {
-	return !s->lacks_room && !s->tables[SOURCE_SYMTAB].nr && !s->tables[SOURCE_DEBUG_FILE].nr &&
-	       !s->tables[SOURCE_DEBUG_DATA].nr && !s->tables[SOURCE_DEBUGINFOD].nr;
+	return !s->lacks_table && !s->tables[SOURCE_SYMTAB].nr &&
+	       !s->tables[SOURCE_DEBUG_FILE].nr && !s->tables[SOURCE_DEBUG_DATA].nr &&
+	       !s->tables[SOURCE_DEBUGINFOD].nr;
 }
 
 bool symbols_lack_room(const struct symbols *s)
@@ -426,7 +434,7 @@ static bool find_entry(const struct symbols *s, uint64_t vaddr, uint64_t *start)
 	struct symbol_match match;
 	enum symbol_source source;
 
-	if (!nr || !in_one_segment(s, s->entries[nr - 1], vaddr))
+	if (!nr || s->lacks_fdes || !in_one_segment(s, s->entries[nr - 1], vaddr))
 		return false;
 	/* a function begins there, and ends before vaddr */
 	if (find_match(s, s->entries[nr - 1], &match, &source) && match.has_size)

@@ -152,7 +152,7 @@ static size_t write_name(const struct frame_name *name, uint64_t frame, bool wan
 		.lacks_names = name->file && module_lacks_names(name->file),
 		.wants_dump = wants_dump,
 		.gone = gone && name->file && module_is_unread(name->file),
-		.no_room = no_room || (name->file && module_lacks_room(name->file)),
+		.no_room = name->file ? module_lacks_room(name->file) : no_room && !name->symbol,
 		.symbol_bytes = bytes_of(name->symbol),
 		.raw_bytes = bytes_of(raw),
 	};
@@ -251,12 +251,13 @@ static size_t name_code(const struct frame_names *names, const struct job *job,
 {
 	struct jit_opened opened = { .error = file->nr_more || file->fd == -ENOENT ? 0 : file->fd };
 	size_t used;
-	int error;
+	bool no_room;
 
 	for (int i = 0; i < NR_JIT_FDS; i++)
 		opened.fds[i] = worker_file_take(file, i);
-	error = jit_processes_update(names->jit, job->request->pid, &opened);
-	used = write_names(names, job, false, error == -ENOMEM, area, room);
+	no_room = jit_processes_update(names->jit, job->request->pid, &opened) == -ENOMEM ||
+		  jit_processes_forgot(names->jit, job->request->pid);
+	used = write_names(names, job, false, no_room, area, room);
 	jit_opened_close(&opened);
 	return used;
 }

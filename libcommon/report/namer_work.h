@@ -53,7 +53,7 @@ struct named_frame {
 	uint8_t lacks_names; /* of its file a debuginfod might have more */
 	uint8_t wants_dump;  /* for the next request */
 	uint8_t gone;        /* its file could not be opened, and had not been read before */
-	uint8_t no_room;     /* its file has names that need more memory than the worker may take */
+	uint8_t no_room; /* its file or process has names that need more memory than the worker may take */
 	uint16_t symbol_bytes, raw_bytes; /* raw: of a frame in no file, the region. 0: none */
 };
 #define MAX_NAME_BYTES 16384 /* longer ones end there */

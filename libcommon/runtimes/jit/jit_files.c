@@ -163,6 +163,13 @@ static void take(int *file, int *given)
 	*given = -1;
 }
 
+void jit_files_forget(struct jit_files *f)
+{
+	jit_names_free(&f->names);
+	f->map = (struct perf_map){};
+	f->dump = (struct jitdump){};
+}
+
 int jit_files_update(struct jit_files *f, int *map_fd, int *dump_fd)
 {
 	uint64_t skipped = f->map.skipped;
@@ -185,9 +192,7 @@ int jit_files_update(struct jit_files *f, int *map_fd, int *dump_fd)
 	if (error != -ENOMEM)
 		return 0;
 	/* what could not be read may be newer than what is known: no name is better than a wrong one */
-	jit_names_free(&f->names);
-	f->map = (struct perf_map){};
-	f->dump = (struct jitdump){};
+	jit_files_forget(f);
 	return error;
 }
 

@@ -54,6 +54,8 @@ struct jit_files {
  * none is new. 0 or -ENOMEM
  */
 int jit_files_update(struct jit_files *files, int *map_fd, int *dump_fd);
+/* Forgets all names; the next update reads the files anew. */
+void jit_files_forget(struct jit_files *files);
 void jit_files_close(struct jit_files *files);
 
 /* Does at least one of the files exist? */

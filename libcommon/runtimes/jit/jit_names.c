@@ -76,15 +76,15 @@ static void forget_older_half(struct jit_names *n)
 /* Would adding a code with such a name take too much? Arrays double when they are full. */
 static bool is_full(const struct jit_names *n, size_t length)
 {
-	size_t bytes = jit_names_bytes(n);
+	size_t more = 0;
 
 	if (n->nr >= JIT_MAX_CODES || n->string_bytes + length + 2 > JIT_MAX_STRINGS)
 		return true;
 	if (n->nr == n->room)
-		bytes += n->room * sizeof(*n->codes);
+		more += n->room * sizeof(*n->codes);
 	if (n->string_bytes + length + 2 > n->string_room)
-		bytes += n->string_room;
-	return n->max_bytes && bytes > n->max_bytes;
+		more += n->string_room;
+	return n->max_bytes && more && jit_names_bytes(n) + more > n->max_bytes;
 }
 
 int jit_names_add(struct jit_names *n, const struct jit_code *code, const char *name, size_t length)
@@ -97,7 +97,7 @@ int jit_names_add(struct jit_names *n, const struct jit_code *code, const char *
 		n->bad++;
 		return 0;
 	}
-	if (is_full(n, length))
+	while (n->nr && is_full(n, length))
 		forget_older_half(n);
 	if (array_reserve(&n->codes, &n->room, n->nr + 1) ||
 	    array_reserve(&n->strings, &n->string_room, n->string_bytes + length + 2))

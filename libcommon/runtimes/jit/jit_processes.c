@@ -102,8 +102,8 @@ static struct jit_process *add(struct jit_processes *processes, pid_t pid,
 }
 
 /*
- * Drops those that were not updated for the longest time, but not the last one, which may need half
- * of all.
+ * Drops processes, and forgets names, that were not updated for the longest time; not those of the
+ * last one, which may need half of all. Names that are forgotten are read again at the next update.
  */
 static void bound(struct jit_processes *processes)
 {
@@ -113,11 +113,16 @@ static void bound(struct jit_processes *processes)
 	HASH_ITER(hh, processes->by_pid, process, next)
 		bytes += jit_names_bytes(&process->files.names);
 	HASH_ITER(hh, processes->by_pid, process, next) {
-		if (!next || (HASH_COUNT(processes->by_pid) <= JIT_MAX_PROCESSES &&
-			      bytes <= processes->max_bytes / 2))
+		if (!next)
+			return;
+		if (HASH_COUNT(processes->by_pid) <= JIT_MAX_PROCESSES &&
+		    bytes <= processes->max_bytes / 2)
 			return;
 		bytes -= jit_names_bytes(&process->files.names);
-		drop(processes, process);
+		if (HASH_COUNT(processes->by_pid) > JIT_MAX_PROCESSES)
+			drop(processes, process);
+		else
+			jit_files_forget(&process->files);
 	}
 }
 
@@ -149,6 +154,14 @@ int jit_processes_update(struct jit_processes *processes, pid_t pid, struct jit_
 	if (process->error)
 		return 0;
 	return jit_files_update(&process->files, &fds[JIT_MAP], &fds[JIT_DUMP]);
+}
+
+bool jit_processes_forgot(const struct jit_processes *processes, pid_t pid)
+{
+	const struct jit_process *process;
+
+	HASH_FIND_INT(processes->by_pid, &pid, process);
+	return process && process->files.names.forgotten;
 }
 
 bool jit_processes_want_dump(const struct jit_processes *processes, pid_t pid)

@@ -14,8 +14,8 @@
 struct jit_processes;
 
 /*
- * max_bytes: of memory, for the names of all processes, and half of it for those of one; about. NULL:
- * no memory
+ * max_bytes: of memory, about: half of it for one process's names, and half for those of all others.
+ * NULL: no memory
  */
 struct jit_processes *jit_processes_new(size_t max_bytes);
 void jit_processes_free(struct jit_processes *processes);
@@ -27,6 +27,8 @@ void jit_processes_free(struct jit_processes *processes);
  * the caller's, and must stay open until the names are found. 0 or -ENOMEM
  */
 int jit_processes_update(struct jit_processes *processes, pid_t pid, struct jit_opened *opened);
+/* Were some of the process's names forgotten, because they need too much memory? */
+bool jit_processes_forgot(const struct jit_processes *processes, pid_t pid);
 /* Is jit_files_open() to look for a dump the next time? */
 bool jit_processes_want_dump(const struct jit_processes *processes, pid_t pid);
 
