@@ -64,12 +64,12 @@ static size_t bytes_left(const struct symbols *s, const struct symbol_options *o
 	return used < options->max_bytes ? options->max_bytes - used : 0;
 }
 
-/* A table that cannot be read is one that is not there. */
 static void note_error(struct symbols *s, int error)
 {
 	s->lacks_room |= error == -ENOMEM;
 }
 
+/* A table that cannot be read is one that is not there. */
 static void read_table(struct symbols *s, enum symbol_source source, struct elf_file *file,
 		       const struct symbol_options *options)
 {

@@ -165,8 +165,8 @@ const struct symbol_options *modules_symbol_options(const struct modules *module
 
 /*
  * Finds the symbol of the code at an offset in the module's file. The first call reads the file
- * that modules_use_opened() was given. False: the file cannot be read, or there is no code. The names
- * are valid until the next call for the same module.
+ * that modules_use_opened() was given. False: the file cannot be read, or there is no code. The
+ * names are valid until the next call for the same module.
  */
 bool modules_symbol(struct modules *modules, struct module *module, uint64_t file_offset,
 		    struct symbol *symbol);
