@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "live/lanes.h"
 #include "report/escape.h"
 #include "report/frame_names.h"
@@ -132,19 +133,17 @@ void slices_print_start(FILE *out, struct json_object *start, const struct measu
 /* a name as it is shown; NULL: no memory */
 static char *text_of(const struct frame_name *name, const char *plain)
 {
-	char *text = NULL;
-	size_t bytes;
-	FILE *out = open_memstream(&text, &bytes);
+	struct text *text = text_begin();
 
-	if (!out)
+	if (!text)
 		return NULL;
 	if (plain)
-		print_escaped(out, plain);
+		print_escaped(text->out, plain);
 	else
-		frame_name_print(out, name);
+		frame_name_print(text->out, name);
 	if (!plain && name->inlined)
-		fputs("_[i]", out);
-	return fclose(out) ? NULL : text;
+		fputs("_[i]", text->out);
+	return text_end(text);
 }
 
 struct cut_name {

@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/order.h"
 #include "base/seed.h"
+#include "base/text.h"
 #include "report/counted.h"
 #include "report/escape.h"
 #include "report/frame_names.h"
@@ -64,14 +65,13 @@ const char *stack_functions_text(const struct labels *labels, uint32_t number)
 	return end ? end + 1 : text;
 }
 
-/* The number of the label that was printed to a memory stream, which is closed. */
-static int add_printed(struct labels *labels, FILE *out, char **text, uint32_t *number)
+/* The number of the label that was printed. */
+static int add_printed(struct labels *labels, struct text *printed, uint32_t *number)
 {
-	int error = fclose(out) || !*text
-			    ? -ENOMEM
-			    : labels_add(labels, &(struct label){ .text = *text }, number);
+	char *text = text_end(printed);
+	int error = text ? labels_add(labels, &(struct label){ .text = text }, number) : -ENOMEM;
 
-	free(*text);
+	free(text);
 	return error;
 }
 
@@ -93,19 +93,17 @@ static int add_function(struct stack_functions *f, const char *module,
 			const struct frame_name *name, bool kernel, uint32_t *number)
 {
 	struct frame_name bare = *name;
-	char *text = NULL;
-	size_t bytes;
-	FILE *out = open_memstream(&text, &bytes);
+	struct text *text = text_begin();
 	int error;
 
-	if (!out)
+	if (!text)
 		return -ENOMEM;
 	bare.source = NULL;
 	if (kernel)
 		bare.module = NULL;
-	fprintf(out, "%s\n", module);
-	frame_name_print(out, &bare);
-	error = add_printed(f->functions, out, &text, number);
+	fprintf(text->out, "%s\n", module);
+	frame_name_print(text->out, &bare);
+	error = add_printed(f->functions, text, number);
 	if (!error)
 		error = array_reserve(&f->sums, &f->sums_room, labels_count(f->functions));
 	if (!error && *number + 1 == labels_count(f->functions) && *number >= f->nr_sums) {
@@ -118,13 +116,13 @@ static int add_function(struct stack_functions *f, const char *module,
 /* The file or whatever else a function belongs to, escaped; the caller frees it. NULL: no memory */
 static char *module_of(const struct frame_name *name, bool kernel)
 {
-	char *text = NULL;
-	size_t bytes;
-	FILE *out = open_memstream(&text, &bytes);
 	const struct runtime *runtime = name->runtime ? runtime_named(name->runtime) : NULL;
+	struct text *text = text_begin();
+	FILE *out;
 
-	if (!out)
+	if (!text)
 		return NULL;
+	out = text->out;
 	if (kernel || (name->module && !name->file)) {
 		putc('[', out);
 		print_escaped(out, name->module ? name->module : "kernel");
@@ -138,7 +136,7 @@ static char *module_of(const struct frame_name *name, bool kernel)
 	} else if (name->is_jit) {
 		fputs("[JIT]", out);
 	}
-	return fclose(out) ? NULL : text;
+	return text_end(text);
 }
 
 /* Appends the line of a frame's name. */
@@ -147,27 +145,28 @@ static int append_name(struct stack_functions *f, const struct frame_name *name,
 {
 	struct line_kind kind = { .function = NO_FUNCTION };
 	struct stack_writer w = *f->writer;
+	struct text *text;
 	uint32_t line = 0;
-	char *text = NULL, *module;
-	size_t bytes;
+	char *module;
 	int error = 0;
 
 	if (labels_count(f->lines) >= MAX_LINES)
 		return append(f, OTHERS, kind);
 	module = module_of(name, kernel);
-	w.out = module ? open_memstream(&text, &bytes) : NULL;
-	if (w.out) {
+	text = module ? text_begin() : NULL;
+	if (text) {
+		w.out = text->out;
 		fprintf(w.out, "%s\n", module);
 		stack_print_name(&w, name, frame, kernel);
-		error = add_printed(f->lines, w.out, &text, &line);
+		error = add_printed(f->lines, text, &line);
 	}
-	if (w.out && !error && line >= f->nr_kinds &&
+	if (text && !error && line >= f->nr_kinds &&
 	    (!name->cut || FRAME_IS_SUMMED(frame) || FRAME_IS_NO_ROOM(frame)))
 		error = add_function(f, module, name, kernel, &kind.function);
 	kind.schedules = kernel && name->schedules;
 	kind.cut = name->cut;
 	free(module);
-	if (!w.out)
+	if (!text)
 		error = -ENOMEM;
 	return error ? error : append(f, line, kind);
 }
@@ -176,18 +175,16 @@ static int append_name(struct stack_functions *f, const struct frame_name *name,
 static int append_text(struct stack_functions *f, const char *before, const char *name,
 		       const char *after)
 {
-	char *text = NULL;
-	size_t bytes;
-	FILE *out = open_memstream(&text, &bytes);
+	struct text *text = text_begin();
 	uint32_t line;
 	int error;
 
-	if (!out)
+	if (!text)
 		return -ENOMEM;
-	fprintf(out, "\001\n%s", before); /* no module's: a frame may have any name */
-	print_escaped(out, name);
-	fputs(after, out);
-	error = add_printed(f->lines, out, &text, &line);
+	fprintf(text->out, "\001\n%s", before); /* no module's: a frame may have any name */
+	print_escaped(text->out, name);
+	fputs(after, text->out);
+	error = add_printed(f->lines, text, &line);
 	return error ? error : append(f, line, (struct line_kind){ .function = NO_FUNCTION });
 }
 

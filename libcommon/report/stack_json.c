@@ -6,6 +6,7 @@
 #include <uthash.h>
 
 #include "base/memory_limit.h"
+#include "base/text.h"
 #include "report/frame_names.h"
 #include "report/json.h"
 #include "report/stack_report.h"
@@ -124,13 +125,15 @@ static void learn(struct stack_json_known *known, const struct frame_key *key,
 {
 	struct known_frame *frame = calloc(1, sizeof(*frame));
 	struct json_object *all = json_object_new_int(0);
-	char *text = NULL;
-	size_t bytes = 0;
-	FILE *out = open_memstream(&text, &bytes);
+	struct text *printed = text_begin();
+	char *text;
+	size_t bytes;
 
-	for (size_t i = 0; i < nr && out; i++)
-		fprintf(out, "%s%s", i ? "," : "", json_text(elements[i]));
-	if (!out || fclose(out) || !frame || !all || bytes > MAX_KNOWN_TEXT) {
+	for (size_t i = 0; i < nr && printed; i++)
+		fprintf(printed->out, "%s%s", i ? "," : "", json_text(elements[i]));
+	text = printed ? text_end(printed) : NULL;
+	bytes = text ? strlen(text) : 0;
+	if (!text || !frame || !all || bytes > MAX_KNOWN_TEXT) {
 		free(text);
 		json_object_put(all);
 		free(frame);

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/recent.h"
+#include "base/text.h"
 #include "report/escape.h"
 #include "report/frame_names.h"
 
@@ -39,14 +40,14 @@ static int add_label(struct stack_labels *l, const struct frame_key *key,
 		     const struct frame_name *name, uint32_t *number)
 {
 	struct label label = { .kind = key->kernel };
-	size_t bytes;
-	FILE *out = open_memstream(&label.text, &bytes);
+	struct text *text = text_begin();
 	int error;
 
-	if (!out)
+	if (!text)
 		return -ENOMEM;
-	frame_name_print(out, name);
-	if (fclose(out))
+	frame_name_print(text->out, name);
+	label.text = text_end(text);
+	if (!label.text)
 		return -ENOMEM;
 	if (!key->kernel)
 		label.kind = stack_labels_kind(name, key->frame);
@@ -111,15 +112,15 @@ static int append_frame(struct stack_labels *l, uint64_t frame, uint32_t pid, bo
 static int append_name(struct stack_labels *l, const char *name, const struct stack_key *key)
 {
 	struct label label = { .kind = KIND_THREAD };
+	struct text *text = text_begin();
 	uint32_t number;
-	size_t bytes;
-	FILE *out = open_memstream(&label.text, &bytes);
 	int error;
 
-	if (!out)
+	if (!text)
 		return -ENOMEM;
-	print_escaped(out, name);
-	if (fclose(out))
+	print_escaped(text->out, name);
+	label.text = text_end(text);
+	if (!label.text)
 		return -ENOMEM;
 	if (key) {
 		label.pid = key->pid;

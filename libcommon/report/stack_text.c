@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "report/counted.h"
 #include "report/escape.h"
 #include "report/frame_names.h"
@@ -163,15 +164,16 @@ static int add_folded(struct merged_texts *texts, const struct stack_writer *wri
 		      const struct stack_entry *entry, uint64_t value)
 {
 	struct stack_writer w = *writer;
-	char *text = NULL;
-	size_t size;
+	struct text *printed = text_begin();
+	char *text;
 	int error;
 
-	w.out = open_memstream(&text, &size);
-	if (!w.out)
+	if (!printed)
 		return -ENOMEM;
+	w.out = printed->out;
 	stack_print_folded(&w, entry);
-	error = fclose(w.out) || !text ? -ENOMEM : merged_texts_add(texts, text, value);
+	text = text_end(printed);
+	error = text ? merged_texts_add(texts, text, value) : -ENOMEM;
 	free(text);
 	return error;
 }

@@ -5,15 +5,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "report/merged_texts.h"
 #include "wallprof/wall.h"
 
-/* memory has written the line to *text; both go. 0 or -ENOMEM */
-static int add(struct merged_texts *lines, FILE *memory, char **text, uint64_t ns)
+/* Adds the line that was printed. 0 or -ENOMEM */
+static int add(struct merged_texts *lines, struct text *printed, uint64_t ns)
 {
-	int error = fclose(memory) || !*text ? -ENOMEM : merged_texts_add(lines, *text, ns);
+	char *text = text_end(printed);
+	int error = text ? merged_texts_add(lines, text, ns) : -ENOMEM;
 
-	free(*text);
+	free(text);
 	return error;
 }
 
@@ -21,33 +23,30 @@ static int add_key(struct merged_texts *lines, const struct wall *w, const struc
 		   enum wall_state state, uint64_t ns)
 {
 	struct stack_writer writer = w->writer;
-	char *text = NULL;
-	size_t size;
+	struct text *text = text_begin();
 
-	writer.out = open_memstream(&text, &size);
-	if (!writer.out)
+	if (!text)
 		return -ENOMEM;
+	writer.out = text->out;
 	stack_print_folded(&writer, key);
 	fprintf(writer.out, ";[%s", wall_state_name(state));
 	if (state == WALL_BLOCKED)
 		fprintf(writer.out, " %c", wall_why(key));
 	putc(']', writer.out);
-	return add(lines, writer.out, &text, ns);
+	return add(lines, text, ns);
 }
 
 /* what a life has beside the time of keys */
 static int add_rest(struct merged_texts *lines, const struct life *life, const char *what,
 		    uint64_t ns)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *out = ns ? open_memstream(&text, &size) : NULL;
+	struct text *text = ns ? text_begin() : NULL;
 
-	if (!out)
+	if (!text)
 		return ns ? -ENOMEM : 0;
-	print_escaped(out, *life->comm ? life->comm : "[unknown]");
-	fprintf(out, ";[%s]", what);
-	return add(lines, out, &text, ns);
+	print_escaped(text->out, *life->comm ? life->comm : "[unknown]");
+	fprintf(text->out, ";[%s]", what);
+	return add(lines, text, ns);
 }
 
 int wall_folded(const struct wall *w)
