@@ -535,10 +535,10 @@ rights_of() {	# PID
 }
 
 # bats test_tags=check
-@test "the workers that parse tables, structures and names have no capabilities, and nothing open but their socket" {
+@test "the workers that parse tables, structures and names have no capabilities, and nothing open but their sockets" {
 	need_root
 	need pgrep
-	local tool worker seccomp uid caps opener_uid parsers=0 readers=0
+	local tool worker seccomp uid caps opener_uid fd fds parsers=0 readers=0
 	background nested burn 60
 	"$ROOT/build/cpuprof" -q -j -p "$pid" --every 1 >"$WORK/out" 2>"$WORK/err" 3>&- &
 	tool=$!
@@ -561,8 +561,10 @@ rights_of() {	# PID
 		parsers=$((parsers + 1))
 		[ "$uid" -gt 65535 ]
 		[ "$uid" != "$opener_uid" ]
-		[ "$(echo "/proc/$worker/fd/"*)" = "/proc/$worker/fd/0" ]
-		[[ $(readlink "/proc/$worker/fd/0") = socket:* ]]
+		# its own socket, and of one that reads names also its decoder's
+		fds=("/proc/$worker/fd/"*)
+		[ "${#fds[@]}" -le 2 ]
+		for fd in "${fds[@]}"; do [[ $(readlink "$fd") = socket:* ]]; done
 	done
 	echo "$parsers workers that parse, $readers that read"
 	[ "$parsers" -ge 3 ]
