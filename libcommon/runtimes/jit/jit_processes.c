@@ -113,13 +113,12 @@ static void bound(struct jit_processes *processes)
 	HASH_ITER(hh, processes->by_pid, process, next)
 		bytes += jit_names_bytes(&process->files.names);
 	HASH_ITER(hh, processes->by_pid, process, next) {
-		if (!next)
-			return;
-		if (HASH_COUNT(processes->by_pid) <= JIT_MAX_PROCESSES &&
-		    bytes <= processes->max_bytes / 2)
+		bool too_many = HASH_COUNT(processes->by_pid) > JIT_MAX_PROCESSES;
+
+		if (!next || (!too_many && bytes <= processes->max_bytes / 2))
 			return;
 		bytes -= jit_names_bytes(&process->files.names);
-		if (HASH_COUNT(processes->by_pid) > JIT_MAX_PROCESSES)
+		if (too_many)
 			drop(processes, process);
 		else
 			jit_files_forget(&process->files);
