@@ -646,10 +646,16 @@ while True: re.sub("[0-9]+", lambda m: json.dumps([m[0]]), "".join(map(str, rang
 # bats test_tags=full
 @test "each kind of terminal: its colours, and it is as before" {
 	local type colours eight=$'\e\\[([0-9]+;)*(3[0-7]|4[0-7])m' more=$'\e\\[[0-9;]*[34]8;5'
+	# of ncurses-term's xterm-direct, what matters here
+	printf '%s\n' 'direct|red, green and blue,' ' RGB, colors#0x1000000, pairs#0x7FFF,' \
+		' setaf=\E[%?%p1%{8}%<%t3%p1%d%e38:2::%p1%{65536}%/%d:%p1%{256}%/%{255}%&%d:%p1%{255}%&%d%;m,' \
+		' setab=\E[%?%p1%{8}%<%t4%p1%d%e48:2::%p1%{65536}%/%d:%p1%{256}%/%{255}%&%d:%p1%{255}%&%d%;m,' \
+		' use=xterm-256color,' >"$WORK/direct.ti"
+	tic -x -o "$WORK/terminfo" "$WORK/direct.ti"
 	two_programs
 	terminal
 	while read -r type colours; do
-		type_line "clear; TERM=$type cpuprof --live -p $nested,$other"
+		type_line "clear; TERMINFO_DIRS=$WORK/terminfo: TERM=$type cpuprof --live -p $nested,$other"
 		wait_for_samples
 		wait_until is_still
 		shows '^(nested|other) +.(nested|other)'
@@ -657,7 +663,10 @@ while True: re.sub("[0-9]+", lambda m: json.dumps([m[0]]), "".join(map(str, rang
 		case $colours in
 		none) refute grep -E "$eight|$more" "$WORK/screen" ;;
 		8) grep -qE "$eight" "$WORK/screen" && refute grep -E "$more" "$WORK/screen" ;;
-		256) grep -qE "$more" "$WORK/screen" ;;
+		# a user frame, and one of the kernel's or a thread's
+		256) grep -qE $'\e\\[[0-9;]*48;5;(215|179)m' "$WORK/screen" && grep -qE $'\e\\[[0-9;]*48;5;(251|248)m' "$WORK/screen" ;;
+		all) grep -qE $'\e\\[[0-9;]*48;2;255;175;95m|\e\\[[0-9;]*48;2;215;175;95m' "$WORK/screen" &&
+			refute grep -E $'48;2;0;0;|[34]8;5' "$WORK/screen" ;;
 		esac || { echo "TERM=$type"; return 1; }
 		keys q
 		wait_until_left
@@ -674,6 +683,7 @@ while True: re.sub("[0-9]+", lambda m: json.dumps([m[0]]), "".join(map(str, rang
 		screen-256color 256
 		tmux-256color 256
 		xterm-256color 256
+		direct all
 	END
 }
 

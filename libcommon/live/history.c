@@ -36,6 +36,7 @@ struct cell {
 struct interval {
 	struct interval *next;
 	uint64_t from_ns, until_ns;
+	int64_t lost[MAX_LOSSES];
 	size_t nr;
 	struct cell cells[];
 };
@@ -45,6 +46,7 @@ struct history {
 	struct kept_stack *stacks;
 	struct interval *first, *last;
 	uint64_t from_ns, until_ns, round;
+	int64_t lost[MAX_LOSSES]; /* since the start */
 	size_t bytes, of_intervals, max_bytes;
 	/* the sums of the coldest stacks */
 	struct {
@@ -192,6 +194,7 @@ void history_reset(struct history *h)
 		drop_first(h);
 	HASH_ITER(hh, h->stacks, stack, next)
 		unlist(h, stack);
+	memset(h->lost, 0, sizeof(h->lost));
 	h->from_ns = h->until_ns;
 }
 
@@ -275,7 +278,14 @@ static int bound(struct history *h)
 	return error;
 }
 
-int history_add(struct history *h, const struct stack_entry *entries, size_t nr, uint64_t until_ns)
+static void add_lost(int64_t sum[MAX_LOSSES], const int64_t lost[MAX_LOSSES])
+{
+	for (size_t i = 0; i < MAX_LOSSES; i++)
+		sum[i] += lost[i];
+}
+
+int history_add(struct history *h, const struct stack_entry *entries, size_t nr,
+		const int64_t lost[MAX_LOSSES], uint64_t until_ns)
 {
 	struct interval *interval = calloc(1, sizeof(*interval) + nr * sizeof(interval->cells[0]));
 
@@ -283,6 +293,8 @@ int history_add(struct history *h, const struct stack_entry *entries, size_t nr,
 		return -ENOMEM;
 	interval->from_ns = h->until_ns;
 	interval->until_ns = h->until_ns = until_ns;
+	add_lost(interval->lost, lost);
+	add_lost(h->lost, lost);
 	*(h->last ? &h->last->next : &h->first) = interval;
 	h->last = interval;
 	h->bytes += bytes_of(interval);
@@ -318,6 +330,7 @@ static int put_all(struct history *h, struct history_part *part, size_t *room)
 	int error = 0;
 
 	part->from_ns = h->from_ns;
+	add_lost(part->lost, h->lost);
 	HASH_ITER(hh, h->stacks, stack, next) {
 		stack->sum = stack->entry.value;
 		if (!error)
@@ -367,6 +380,7 @@ static int put_last(struct history *h, struct history_part *part, size_t *room, 
 			continue;
 		if (i->from_ns < part->from_ns)
 			part->from_ns = i->from_ns;
+		add_lost(part->lost, i->lost);
 		error = put_interval(h, part, room, i, 1);
 	}
 	return error;
@@ -397,8 +411,8 @@ static void round_weighed(struct history_part *part)
 static int put_decaying(struct history *h, struct history_part *part, size_t *room,
 			uint64_t half_ns)
 {
+	double time_ns = 0, lost[MAX_LOSSES] = {};
 	uint64_t last_ns = 0;
-	double time_ns = 0;
 	int error = 0;
 
 	for (const struct interval *i = h->first; i && i->until_ns <= part->until_ns; i = i->next)
@@ -411,8 +425,12 @@ static int put_decaying(struct history *h, struct history_part *part, size_t *ro
 		double weight = exp2(-((double)(last_ns - i->until_ns) / half_ns));
 
 		time_ns += weight * (i->until_ns - i->from_ns);
+		for (size_t row = 0; row < MAX_LOSSES; row++)
+			lost[row] += weight * i->lost[row];
 		error = put_interval(h, part, room, i, weight);
 	}
+	for (size_t row = 0; row < MAX_LOSSES; row++)
+		part->lost[row] = llround(lost[row]);
 	part->from_ns = part->until_ns - time_ns;
 	round_weighed(part);
 	return error;

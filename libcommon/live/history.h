@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/losses.h"
 #include "report/measure.h"
 #include "report/stack_entry.h"
 
@@ -20,9 +21,12 @@ struct history;
 struct history *history_new(const struct measure *measure, uint64_t began_ns, size_t max_bytes);
 void history_free(struct history *history);
 
-/* Adds what came from the end of the last interval until now. 0 or -ENOMEM */
+/*
+ * Adds what came, and what was lost, from the end of the last interval until now. lost: of each row
+ * of a table of losses; fewer than 0 if so many had been counted too early. 0 or -ENOMEM
+ */
 int history_add(struct history *history, const struct stack_entry *entries, size_t nr,
-		uint64_t until_ns);
+		const int64_t lost[MAX_LOSSES], uint64_t until_ns);
 /* Forgets all: the start is the end of the last interval. */
 void history_reset(struct history *history);
 
@@ -32,6 +36,7 @@ struct kept_stack;
 struct history_part {
 	struct stack_entry *entries; /* the caller may change them */
 	size_t nr;
+	int64_t lost[MAX_LOSSES];
 	uint64_t from_ns, until_ns;
 	uint64_t first_ns; /* from_ns; if it decays, the beginning of the first interval */
 	/* private */

@@ -513,6 +513,19 @@ static const struct {
 	[NR_FRAME_KINDS + LANE_LOST] = { { 176, 176 }, COLOR_MAGENTA },
 };
 
+/* One of the 256 from 16 on, as this terminal has it: its colours may be red, green and blue. */
+static int colour(int of_256)
+{
+	static const int levels[] = { 0, 95, 135, 175, 215, 255 };
+	int of_cube = of_256 - 16, grey = 8 + 10 * (of_256 - 232);
+
+	if (COLORS <= 256)
+		return of_256;
+	if (of_256 >= 232)
+		return grey << 16 | grey << 8 | grey;
+	return levels[of_cube / 36] << 16 | levels[of_cube / 6 % 6] << 8 | levels[of_cube % 6];
+}
+
 static void set_colours(void)
 {
 	const char *no_color = getenv("NO_COLOR");
@@ -525,10 +538,12 @@ static void set_colours(void)
 	t.shades = COLORS >= 256 && COLOR_PAIRS >= 64;
 	for (int kind = 0; kind < NR_COLOURS; kind++)
 		for (int shade = 0; shade < 2; shade++)
-			init_pair(1 + 2 * kind + shade, t.shades ? 16 : COLOR_BLACK,
-				  t.shades ? colours_of[kind].of_256[shade]
-					   : colours_of[kind].of_8);
-	init_pair(1 + 2 * NR_COLOURS, t.shades ? 231 : COLOR_WHITE, t.shades ? 162 : COLOR_RED);
+			init_extended_pair(1 + 2 * kind + shade,
+					   t.shades ? colour(16) : COLOR_BLACK,
+					   t.shades ? colour(colours_of[kind].of_256[shade])
+						    : colours_of[kind].of_8);
+	init_extended_pair(1 + 2 * NR_COLOURS, t.shades ? colour(231) : COLOR_WHITE,
+			   t.shades ? colour(162) : COLOR_RED);
 }
 
 /* Ctrl-S would stop the drawing. */

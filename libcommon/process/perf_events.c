@@ -114,11 +114,19 @@ int perf_events_open(struct perf_events *events, const struct cpu_set *cpus,
 
 /* ---- idle and stolen time ---- */
 
+static void set_absence(struct perf_event *event, uint64_t absent_ns, bool begins)
+{
+	if (begins)
+		event->absent_before_ns = absent_ns;
+	else
+		event->absent_ns = absent_ns - event->absent_before_ns;
+}
+
 /*
- * Sets each absent_ns to the CPU's time since boot in which no sample is expected, less the
- * previous absent_ns: it is stolen, or idle, unless that counts.
+ * Reads the CPUs' time since boot in which no sample is expected: it is stolen, or idle, unless that
+ * counts. begins: the events, or only this one, are about to be enabled
  */
-static void read_absence(struct perf_events *events, const struct perf_event *only)
+static void read_absence(struct perf_events *events, const struct perf_event *only, bool begins)
 {
 	FILE *stat = fopen("/proc/stat", "re");
 	uint64_t tick_ns = 1000000000 / sysconf(_SC_CLK_TCK);
@@ -133,10 +141,10 @@ static void read_absence(struct perf_events *events, const struct perf_event *on
 			continue;
 		for (size_t i = 0; i < events->nr; i++)
 			if (events->events[i].cpu == cpu && (!only || only == &events->events[i]))
-				events->events[i].absent_ns =
-					(steal + (events->idle_counts ? 0 : idle + iowait)) *
-						tick_ns -
-					events->events[i].absent_ns;
+				set_absence(&events->events[i],
+					    (steal + (events->idle_counts ? 0 : idle + iowait)) *
+						    tick_ns,
+					    begins);
 	}
 	if (stat)
 		fclose(stat);
@@ -154,19 +162,36 @@ int perf_events_enable(struct perf_events *events)
 	int error = 0;
 
 	if (events->is_clock)
-		read_absence(events, NULL);
+		read_absence(events, NULL, true);
 	for (size_t i = 0; i < events->nr && !error; i++)
 		error = enable(&events->events[i]);
 	return error;
 }
 
-void perf_events_disable(struct perf_events *events)
+int perf_events_look(struct perf_events *events)
 {
+	for (size_t i = 0; i < events->nr && !events->ended; i++) {
+		struct perf_event *e = &events->events[i];
+		ssize_t bytes = e->fd < 0 ? 0 : read(e->fd, &e->count, sizeof(e->count));
+
+		if (bytes < 0)
+			return -errno;
+	}
+	if (events->is_clock && !events->ended)
+		read_absence(events, NULL, false);
+	return 0;
+}
+
+int perf_events_disable(struct perf_events *events)
+{
+	int error;
+
 	for (size_t i = 0; i < events->nr; i++)
 		if (events->events[i].fd >= 0)
 			ioctl(events->events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
-	if (events->is_clock)
-		read_absence(events, NULL);
+	error = perf_events_look(events);
+	events->ended = true;
+	return error;
 }
 
 /* The CPU is gone, and so is its event, for good. */
@@ -186,10 +211,9 @@ static int begin_on(struct perf_events *events, int cpu, uint64_t blind_ns, perf
 
 	if (!event)
 		return error;
-	event->absent_ns = 0;
 	if (events->is_clock && events->period) {
 		event->blind += blind_ns / events->period;
-		read_absence(events, event);
+		read_absence(events, event, true);
 	}
 	error = attach(arg, event->fd);
 	return error ? error : enable(event);
@@ -214,40 +238,27 @@ static uint64_t above(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
-/* 0 or -errno */
-static int lost_on(const struct perf_events *events, const struct perf_event *e,
-		   const struct perf_runs *runs, uint64_t *lost)
+static uint64_t lost_on(const struct perf_events *events, const struct perf_event *e,
+			const struct perf_runs *runs)
 {
 	uint64_t period = events->period, idle_runs = events->idle_counts ? 0 : runs->idle_runs;
-	uint64_t count, unheard = 0, tick_ns = 1000000000 / sysconf(_SC_CLK_TCK);
-	ssize_t bytes;
+	uint64_t unheard = 0, tick_ns = 1000000000 / sysconf(_SC_CLK_TCK);
 
-	*lost = e->blind;
 	if (e->was_offline || e->fd < 0)
-		return 0;
-	bytes = read(e->fd, &count, sizeof(count));
-	if (bytes != sizeof(count))
-		return bytes < 0 ? -errno : -EIO;
+		return e->blind;
 	/* absent_ns is the difference of two readings, each up to a tick off */
 	if (e->absent_ns)
 		unheard = above((e->absent_ns + 2 * tick_ns) / period, idle_runs);
-	*lost += above(count / period, runs->runs + unheard);
-	return 0;
+	return e->blind + above(e->count / period, runs->runs + unheard);
 }
 
-int perf_events_lost(const struct perf_events *events, const struct perf_runs *runs, uint64_t *lost)
+uint64_t perf_events_lost(const struct perf_events *events, const struct perf_runs *runs)
 {
-	int error = 0;
-	uint64_t one;
+	uint64_t lost = 0;
 
-	*lost = 0;
-	for (size_t i = 0; i < events->nr && events->period && !error; i++) {
-		const struct perf_event *e = &events->events[i];
-
-		error = lost_on(events, e, &runs[e->cpu], &one);
-		*lost += error ? 0 : one;
-	}
-	return error;
+	for (size_t i = 0; i < events->nr && events->period; i++)
+		lost += lost_on(events, &events->events[i], &runs[events->events[i].cpu]);
+	return lost;
 }
 
 void perf_events_close(struct perf_events *events)

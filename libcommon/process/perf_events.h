@@ -18,11 +18,10 @@ int perf_event_open_cpu(struct perf_event_attr *attr, int cpu);
 
 struct perf_event {
 	int fd, cpu; /* fd -1: the CPU is offline */
-	/*
-	 * The CPU's idle and stolen time by /proc/stat. Once the event is enabled: the total at
-	 * that moment; once it is disabled: the time while it was enabled.
-	 */
-	uint64_t absent_ns;
+	/* the CPU's idle and stolen time, by /proc/stat, until the event was enabled */
+	uint64_t absent_before_ns;
+	/* since then, and the event's own count: at the last perf_events_look() */
+	uint64_t absent_ns, count;
 	/* overflows at most before it was noticed that the CPU had come */
 	uint64_t blind;
 	bool was_offline; /* meanwhile; it had another event before */
@@ -38,6 +37,7 @@ struct perf_events {
 	 */
 	uint64_t period;
 	bool is_clock;
+	bool ended; /* by perf_events_disable() */
 	/*
 	 * samples of idle CPUs are expected, too; the caller's to set before the events are enabled
 	 */
@@ -54,7 +54,8 @@ int perf_events_open_clock(struct perf_events *events, const struct cpu_set *cpu
 int perf_events_open(struct perf_events *events, const struct cpu_set *cpus,
 		     const struct perf_encoding *event, uint64_t period, uint64_t frequency);
 int perf_events_enable(struct perf_events *events);
-void perf_events_disable(struct perf_events *events);
+/* For good, with a last perf_events_look(). 0 or -errno */
+int perf_events_disable(struct perf_events *events);
 
 /* 0 or -errno */
 typedef int perf_event_fn(void *arg, int fd);
@@ -73,17 +74,19 @@ struct perf_runs {
 	uint64_t runs, idle_runs;
 };
 
+/* Reads the events' counts by now, or by their end, for perf_events_lost(). 0 or -errno */
+int perf_events_look(struct perf_events *events);
 /*
- * *lost: how many overflows of these events, now disabled, their program did not see, by the
- * events' own counts; 0 if the period varies. runs[] is indexed by CPU. 0 or -errno
+ * How many overflows of these events until the last perf_events_look() their program did not see,
+ * by the events' own counts; 0 if the period varies. runs[] is indexed by CPU, and was read later:
+ * while the events are enabled, what came in between hides as many losses.
  *
  * An idle CPU may sleep through its clock's overflows, and a virtual CPU may be descheduled by the
  * hypervisor: nothing of interest ran then, so that nothing is lost. /proc/stat gives idle and
  * stolen time with an error of up to 20 ms. So on a CPU that had any, losses that amount to less
  * than that are not noticed, and of one that was offline meanwhile only .blind is.
  */
-int perf_events_lost(const struct perf_events *events, const struct perf_runs *runs,
-		     uint64_t *lost);
+uint64_t perf_events_lost(const struct perf_events *events, const struct perf_runs *runs);
 void perf_events_close(struct perf_events *events);
 
 #endif

@@ -145,7 +145,7 @@ void stack_summary_say_complete(FILE *out, const struct stack_summary *s)
 
 static void say_lost(FILE *out, const struct stack_summary *s)
 {
-	uint64_t lost = losses_total(s->losses, s->nr_losses), taken = s->earlier + s->sum.count;
+	uint64_t lost = losses_total(s->losses, s->nr_losses), taken = s->sum.count;
 	uint64_t of_others = s->of_some ? losses_of_machine(s->losses, s->nr_losses) : 0;
 
 	if (!losses_matter(s->losses, s->nr_losses, taken))
@@ -155,8 +155,6 @@ static void say_lost(FILE *out, const struct stack_summary *s)
 		fprintf(out, ", %" PRIu64 " (%.1f %%) lost", lost, percent_of(lost, taken + lost));
 	if (of_others)
 		fprintf(out, ", %" PRIu64 " lost on the whole machine", of_others);
-	if (s->earlier)
-		fputs(" in the whole run", out);
 }
 
 char *stack_summary_text(const struct stack_summary *s)
@@ -211,7 +209,7 @@ void stack_summary_print(FILE *out, const struct stack_summary *s)
 			"%s: \"[other stacks]\" sums up the coldest %s: the report had no room, see --max-report\n",
 			s->tool, counted(s->summed_up, "stacks").text);
 	names_count_print_causes(out, s->tool, &s->names);
-	losses_print(out, s->tool, s->losses, s->nr_losses, s->earlier + s->sum.count);
+	losses_print(out, s->tool, s->losses, s->nr_losses, s->sum.count);
 }
 
 void stack_summary_crowded(FILE *out, const char *tool, const struct modules *modules)

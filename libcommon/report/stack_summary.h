@@ -30,7 +30,6 @@ struct stack_summary {
 	const char *host, *kernel, *said;
 	const struct loss *losses;
 	bool of_some; /* the samples belong to some processes only, but losses .of_machine to all */
-	uint64_t earlier; /* samples of earlier reports, to which the losses also belong */
 	size_t nr_losses;
 	struct names_count names;
 	size_t idle_threads; /* with waits that are idle, by report/idle.h, */

@@ -144,6 +144,19 @@ struct loss off_cpu_missed(const struct stack_session *session, const struct lin
 	return missed;
 }
 
+struct missed {
+	const struct stack_session *session;
+	const struct links *links;
+	struct loss loss;
+};
+
+static void count_missed(void *arg)
+{
+	struct missed *missed = arg;
+
+	missed->loss = off_cpu_missed(missed->session, missed->links);
+}
+
 static int take_open(void *arg, bool last)
 {
 	struct stack_session *session = arg;
@@ -157,7 +170,8 @@ int off_cpu_run(struct bpf_object *object, const struct off_cpu_options *o)
 	struct stack_session session;
 	struct off_cpu_begun begun;
 	struct links links = {};
-	struct loss missed;
+	struct missed missed = { .session = &session, .links = &links };
+	const struct own_losses lost = { &missed.loss, 1, count_missed, &missed };
 
 	stack_session_open(&session, object, &o->stacks.run, &o->stacks.wanted);
 	kernel_check(off_cpu_find_kernel(object), "find the kernel's tables");
@@ -173,15 +187,15 @@ int off_cpu_run(struct bpf_object *object, const struct off_cpu_options *o)
 	run_add(&session.run, &(struct run_part){ .doing = "list the threads that are off the CPU",
 						  .interval = take_open,
 						  .arg = &session });
-	stack_session_measure(&session, &o->stacks, &off_cpu_measures[o->part]);
+	stack_session_measure(&session, &o->stacks, &off_cpu_measures[o->part], &lost);
 	cli_check(off_cpu_end(object, session.store),
 		  "list the threads that are still off the CPU");
 	run_counted_until_now(&session.run);
-	missed = off_cpu_missed(&session, &links);
+	count_missed(&missed);
 	links_detach(&links);
 
 	if (o->stacks.run.verbose)
 		show_walks(object);
-	stack_session_report(&session, &o->stacks, &off_cpu_measures[o->part], &missed, 1);
+	stack_session_report(&session);
 	return stack_session_close(&session);
 }

@@ -89,5 +89,5 @@ void sampling_begin(struct perf_events *clock)
 
 void sampling_end(struct perf_events *clock)
 {
-	perf_events_disable(clock);
+	cli_check(perf_events_disable(clock), "read the results");
 }

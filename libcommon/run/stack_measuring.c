@@ -20,23 +20,22 @@ static double measured_until(const struct stack_session *s, bool last)
 	return last ? s->run.counted_from + s->run.seconds : s->run.interval_ended_ns / 1e9;
 }
 
-/*
- * Adds what has come to the history. *until_ns: up to when; the source may choose a later time.
- * *value: its sum
- */
-static int look(struct stack_session *s, uint64_t *until_ns, uint64_t *value)
+/* Adds what has come to the history. until_ns: up to when; the source may choose a later time. */
+static int look(struct stack_session *s, uint64_t until_ns)
 {
 	struct stack_entry *entries;
+	int64_t lost[MAX_LOSSES];
 	size_t nr;
-	int error = s->source ? s->source->take(s->source->arg, &entries, &nr, until_ns)
+	int error = s->source ? s->source->take(s->source->arg, &entries, &nr, &until_ns)
 			      : stack_store_hand_out(s->store, 0, 0, &entries, &nr);
 
-	*value = 0;
-	for (size_t i = 0; i < nr && !error; i++) {
-		*value += s->measure->value(&entries[i].value);
-		s->taken += entries[i].value.count;
-	}
-	return error ? error : history_add(s->history, entries, nr, *until_ns);
+	if (error)
+		return error;
+	for (size_t i = 0; i < nr; i++)
+		s->undrawn += s->measure->value(&entries[i].value);
+	stack_session_lost_since(s, lost);
+	s->looked_ns = until_ns;
+	return history_add(s->history, entries, nr, lost, until_ns);
 }
 
 /* Forgets what no later report needs. */
@@ -89,15 +88,27 @@ static void begin_history(struct stack_session *s)
 }
 
 /*
- * How long it is to be until the next look: what takes long is done less often; and a stopped tool
+ * When to do again what has just been done: what takes long is done less often; and a stopped tool
  * does not catch up.
  */
-static uint64_t rest_ns(const struct stack_session *s, uint64_t least_ns)
+static uint64_t next_ns(const struct stack_session *s, uint64_t least_ns)
 {
-	uint64_t rest =
-		clamped((clock_ns() - s->run.interval_ended_ns) * VIEW_SHARE, 0, VIEW_REST_NS);
+	uint64_t now = clock_ns(),
+		 rest = clamped((now - s->run.interval_ended_ns) * VIEW_SHARE, 0, VIEW_REST_NS);
 
-	return rest > least_ns ? rest : least_ns;
+	return now + (rest > least_ns ? rest : least_ns);
+}
+
+/* The next look is when the first of these is due. */
+static void plan(struct stack_session *s)
+{
+	const uint64_t due[] = { s->next.slice_ns, s->next.report_ns, s->next.drawing_ns };
+	uint64_t now = clock_ns(), first = UINT64_MAX;
+
+	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++)
+		if (due[i] && due[i] < first)
+			first = due[i];
+	run_set_interval(&s->run, first > now ? first - now : 1);
 }
 
 /* ---- the view in a browser ---- */
@@ -132,25 +143,13 @@ static struct history_part idle_lately(struct stack_session *s, const struct fra
 	return last;
 }
 
-/* the tool's own losses since the last slice: how many rows */
-static size_t own_losses_since(struct stack_session *s, struct loss own[MAX_LOSSES])
-{
-	size_t nr = s->source ? s->source->nr_losses : 0;
-
-	for (size_t i = 0; i < nr; i++) {
-		own[i] = s->source->losses[i];
-		own[i].count -= s->served_losses[i];
-		s->served_losses[i] += own[i].count;
-	}
-	return nr;
-}
-
 /*
  * Sends what was added since the last slice, if that slice is sent. now: the history will be reset,
  * so sends it also if one slice is still unsent.
  */
-static void serve(struct stack_session *s, uint64_t until_ns, bool now)
+static void serve(struct stack_session *s, bool now)
 {
+	uint64_t until_ns = s->looked_ns;
 	struct live_shown shown = {
 		.start = s->run.start,
 		.from_ns = s->served_until_ns,
@@ -158,24 +157,24 @@ static void serve(struct stack_session *s, uint64_t until_ns, bool now)
 		.lanes = s->source ? s->source->lanes : NULL,
 	};
 	struct history_part part, last;
-	struct loss own[MAX_LOSSES];
 	struct made_report made;
-	size_t nr_own;
 
-	if (!s->web_view || until_ns <= s->served_until_ns || !web_view_is_ready(s->web_view, now))
+	if (!s->web_view || until_ns <= s->served_until_ns)
 		return;
+	if (!web_view_is_ready(s->web_view, now)) {
+		if (now) /* they see that nothing came of this time */
+			s->served_until_ns = until_ns;
+		return;
+	}
 	cli_check(history_take(s->history, until_ns - s->served_until_ns, 0, &part),
 		  "read the results");
-	nr_own = own_losses_since(s, own);
 	report_make(s, &made,
 		    &(struct report_of){
 			    .entries = part.entries,
 			    .nr = part.nr,
 			    .from = s->served_until_ns / 1e9,
 			    .until = until_ns / 1e9,
-			    .losses = own,
-			    .nr_losses = nr_own,
-			    .since = &s->served,
+			    .lost = part.lost,
 			    .room = SLICE_FRAMES,
 		    });
 	shown.writer = made.writer;
@@ -195,13 +194,13 @@ static void serve(struct stack_session *s, uint64_t until_ns, bool now)
 /* Adds what came until the end, and sends it if anybody looks. */
 static void look_last(struct stack_session *s)
 {
-	uint64_t until_ns = measured_until(s, true) * 1e9, value;
+	uint64_t until_ns = measured_until(s, true) * 1e9;
 
 	if (until_ns <= s->served_until_ns) /* rounded */
 		until_ns = s->served_until_ns + 1;
-	cli_check(look(s, &until_ns, &value), "read the results");
+	cli_check(look(s, until_ns), "read the results");
 	if (s->web_view && web_view_is_watched(s->web_view))
-		serve(s, until_ns, true);
+		serve(s, true);
 }
 
 static void end_web_view(struct stack_session *s, const char *said)
@@ -235,56 +234,69 @@ static uint64_t slice_ns(const struct stack_session *s)
 static int work_web_view(void *arg)
 {
 	struct stack_session *s = arg;
-	uint64_t before_ns = slice_ns(s), since_ns = clock_ns() - s->served_until_ns;
+	uint64_t before_ns = slice_ns(s);
 
 	warn_web_view(web_view_work(s->web_view));
-	if (!s->view && slice_ns(s) < before_ns)
-		run_set_interval(&s->run, since_ns < SLICE_NS ? SLICE_NS - since_ns : 1);
+	if (slice_ns(s) < before_ns) {
+		s->next.slice_ns = s->served_until_ns + SLICE_NS;
+		plan(s);
+	}
 	return 0;
+}
+
+static void begin_web_view(struct stack_session *s)
+{
+	const struct run_part part = { .doing = "serve the view", .work = work_web_view, .arg = s };
+
+	warn_web_view(web_view_begin(s->web_view, s->run.start, s->measure));
+	s->served_until_ns = s->looked_ns;
+	s->next.slice_ns = s->looked_ns + slice_ns(s);
+	plan(s);
+	run_add(&s->run, &part);
 }
 
 /* ---- reports ---- */
 
 /* Reports what has come since the last report. last: the run is over */
-static void report(struct stack_session *s, const struct loss *losses, size_t nr_losses, bool last)
+static void report(struct stack_session *s, bool last)
 {
 	double until = measured_until(s, last);
 	struct history_part part = {};
 	struct made_report made;
-	struct stack_entry *entries;
-	size_t nr;
 
 	if (s->history) {
 		if (last)
 			look_last(s);
 		cli_check(history_take(s->history, 0, 0, &part), "read the results");
-		entries = part.entries;
-		nr = part.nr;
 	} else {
-		cli_check(stack_store_hand_out(s->store, 0, 0, &entries, &nr), "read the results");
+		cli_check(stack_store_hand_out(s->store, 0, 0, &part.entries, &part.nr),
+			  "read the results");
+		stack_session_lost_since(s, part.lost);
 	}
 	report_make(s, &made,
 		    &(struct report_of){
-			    .entries = entries,
-			    .nr = nr,
+			    .entries = part.entries,
+			    .nr = part.nr,
 			    .from = s->reported_until,
 			    .until = until,
-			    .since = &s->reported,
-			    .losses = losses,
-			    .nr_losses = nr_losses,
+			    .lost = part.lost,
 			    .room = report_room(s->options),
 		    });
-	/* the tool's own are known in the last report only */
-	made.summary.earlier = nr_losses ? s->reported_count : 0;
 	report_write(s, &made, last);
 	s->reported_until = until;
-	s->reported_count += made.summary.sum.count;
 	if (last)
 		end_web_view_of(s, &made.summary);
 	report_free(&made);
+	if (!s->history)
+		return;
 	history_part_free(&part);
-	if (s->history)
-		history_reset(s->history);
+	history_reset(s->history);
+}
+
+static void begin_interval(struct stack_session *s)
+{
+	priority_leave_after(REPORT_CPU_MS); /* until the next look at what is taken */
+	s->own_losses->count(s->own_losses->arg);
 }
 
 static int interval(void *arg, bool last)
@@ -292,61 +304,11 @@ static int interval(void *arg, bool last)
 	struct stack_session *s = arg;
 
 	(void)last;
-	priority_leave_after(REPORT_CPU_MS); /* until the next look at what is taken */
-	report(s, NULL, 0, false);
+	begin_interval(s);
+	report(s, false);
 	namer_forget(s->namer);
 	forget(s);
 	return 0;
-}
-
-/* ---- the same with a view in a browser alone ---- */
-
-/* the next slice, or the next report if that is earlier */
-static void plan(struct stack_session *s)
-{
-	uint64_t wait_ns = rest_ns(s, slice_ns(s));
-	double left = s->next_report ? s->next_report - clock_seconds() : wait_ns / 1e9;
-
-	run_set_interval(&s->run, clamped(left * 1e9, 1, wait_ns));
-}
-
-static int interval_served(void *arg, bool last)
-{
-	struct stack_session *s = arg;
-	uint64_t until_ns = s->run.interval_ended_ns, value;
-	bool reports;
-	int error;
-
-	(void)last;
-	priority_leave_after(REPORT_CPU_MS); /* until the next look at what is taken */
-	error = look(s, &until_ns, &value);
-	if (error)
-		return error;
-	forget(s);
-	reports = s->next_report && until_ns / 1e9 >= s->next_report;
-	serve(s, until_ns, reports);
-	if (reports) {
-		report(s, NULL, 0, false);
-		namer_forget(s->namer);
-		s->next_report += s->options->run.interval_ns / 1e9;
-	}
-	plan(s);
-	return 0;
-}
-
-static void begin_web_view(struct stack_session *s)
-{
-	uint64_t every_ns = s->options->run.interval_ns;
-	struct run_part part = { .doing = "serve the view", .work = work_web_view, .arg = s };
-
-	warn_web_view(web_view_begin(s->web_view, s->run.start, s->measure));
-	s->served_until_ns = s->reported_until * 1e9;
-	if (!s->view) {
-		part.interval = interval_served;
-		s->next_report = every_ns ? s->reported_until + every_ns / 1e9 : 0;
-		plan(s);
-	}
-	run_add(&s->run, &part);
 }
 
 /* ---- the view in the terminal ---- */
@@ -357,7 +319,6 @@ static int show(void *arg, struct live_window window, uint64_t until_ns,
 {
 	struct stack_session *s = arg;
 	struct made_report *made = &s->made;
-	struct stack_stats since = {};
 	int error;
 
 	report_free(made);
@@ -379,14 +340,11 @@ static int show(void *arg, struct live_window window, uint64_t until_ns,
 			    .nr = s->part.nr,
 			    .from = s->part.from_ns / 1e9,
 			    .until = s->part.until_ns / 1e9,
-			    .since = &since,
+			    .lost = s->part.lost,
 			    .room = report_room(s->options),
 			    .only = only,
 			    .for_view = true,
-			    .losses = s->source ? s->source->losses : NULL,
-			    .nr_losses = s->source ? s->source->nr_losses : 0,
 		    });
-	made->summary.earlier = s->taken - made->summary.sum.count;
 	s->shown = (struct live_shown){
 		.writer = made->writer,
 		.summary = made->summary,
@@ -403,10 +361,10 @@ static int show(void *arg, struct live_window window, uint64_t until_ns,
 }
 
 /*
- * The pause until the next drawing. It follows the faster of the last two drawings, so that a
+ * The next drawing is after a pause that follows the faster of the last two drawings, so that a
  * single slow one has no effect.
  */
-static uint64_t rest_from_drawing_ns(struct stack_session *s, uint64_t cpu_ns)
+static void plan_drawing(struct stack_session *s, uint64_t cpu_ns)
 {
 	uint64_t least = cpu_ns < s->drawing_cpu_ns ? cpu_ns : s->drawing_cpu_ns;
 	/* who wants it more often pays for it */
@@ -414,31 +372,20 @@ static uint64_t rest_from_drawing_ns(struct stack_session *s, uint64_t cpu_ns)
 	uint64_t rest = clamped(least * VIEW_CPU_SHARE * shares, 0, VIEW_REST_NS);
 
 	s->drawing_cpu_ns = cpu_ns;
-	return rest_ns(s, rest > s->refresh_ns ? rest : s->refresh_ns);
+	s->next.drawing_ns = next_ns(s, rest > s->refresh_ns ? rest : s->refresh_ns);
 }
 
-static int refresh_view(void *arg, bool last)
+static int draw_view(struct stack_session *s)
 {
-	struct stack_session *s = arg;
-	uint64_t until_ns = s->run.interval_ended_ns, cpu_ns = clock_cpu_ns(), value;
-	double seconds;
-	int error;
+	uint64_t cpu_ns = clock_cpu_ns();
+	double seconds = (s->looked_ns - s->drawn_ns) / 1e9;
+	int error = live_view_refresh(s->view, seconds, s->undrawn,
+				      (cpu_ns - s->drawn_cpu_ns) / 1e9 / seconds);
 
-	(void)last;
-	priority_leave_after(REPORT_CPU_MS); /* until the next look at what is taken */
-	error = look(s, &until_ns, &value);
-	if (error)
-		return error;
-	seconds = until_ns / 1e9 - s->looked;
-	forget(s);
-	/* about: a view that is drawn each second has a slice each second */
-	if (s->web_view && until_ns - s->served_until_ns + SLICE_NS / 4 > slice_ns(s))
-		serve(s, until_ns, false);
-	error = live_view_refresh(s->view, seconds, value,
-				  (cpu_ns - s->looked_cpu_ns) / 1e9 / seconds);
-	s->looked = until_ns / 1e9;
-	s->looked_cpu_ns = cpu_ns;
-	run_set_interval(&s->run, rest_from_drawing_ns(s, clock_cpu_ns() - cpu_ns));
+	s->drawn_ns = s->looked_ns;
+	s->drawn_cpu_ns = cpu_ns;
+	s->undrawn = 0;
+	plan_drawing(s, clock_cpu_ns() - cpu_ns);
 	return error;
 }
 
@@ -453,16 +400,17 @@ static void reset_history(void *arg)
 {
 	struct stack_session *s = arg;
 
-	serve(s, s->looked * 1e9, true);
+	serve(s, true);
 	history_reset(s->history);
 }
 
-static void set_interval(void *arg, uint64_t ns)
+static void set_refresh(void *arg, uint64_t ns)
 {
 	struct stack_session *s = arg;
 
 	s->refresh_ns = ns;
-	run_set_interval(&s->run, ns);
+	s->next.drawing_ns = clock_ns() + ns;
+	plan(s);
 }
 
 static void end_run(void *arg)
@@ -498,14 +446,13 @@ static void begin_view(struct stack_session *s)
 		.note = s->web_view ? web_view_url(s->web_view) : NULL,
 		.show = show,
 		.reset = reset_history,
-		.set_interval = set_interval,
+		.set_interval = set_refresh,
 		.end = end_run,
 		.arg = s,
 	};
 	const struct run_part part = {
 		.doing = "draw the view",
 		.work = work_in_view,
-		.interval = refresh_view,
 		.arg = s,
 		.fds = &s->keys,
 		.nr_fds = 1,
@@ -516,9 +463,9 @@ static void begin_view(struct stack_session *s)
 	signals_before_exit(terminal_reset);
 	cli_check(live_view_new(&s->view, &source), "begin the view");
 	s->keys = terminal_fd();
-	s->looked = s->reported_until;
-	s->looked_cpu_ns = clock_cpu_ns();
-	set_interval(s, LIVE_INTERVAL_NS);
+	s->drawn_ns = s->looked_ns;
+	s->drawn_cpu_ns = clock_cpu_ns();
+	set_refresh(s, LIVE_INTERVAL_NS);
 	run_add(&s->run, &part);
 }
 
@@ -531,25 +478,19 @@ static void show_last(struct stack_session *s)
 	cli_check(live_view_catch_up(s->view), "draw the view");
 }
 
-bool stack_session_shown(struct stack_session *s, uint64_t *from_ns, uint64_t *until_ns)
+const struct history_part *stack_session_shown(struct stack_session *s)
 {
 	if (!s->view)
-		return false;
+		return NULL;
 	show_last(s);
-	*from_ns = s->part.first_ns;
-	*until_ns = s->part.until_ns;
-	return true;
+	return &s->part;
 }
 
-static void report_shown(struct stack_session *s, const struct loss *losses, size_t nr_losses)
+static void report_shown(struct stack_session *s)
 {
 	struct made_report *made = &s->made;
-	struct stack_stats since = {};
 
 	show_last(s);
-	made->summary.nr_losses = stack_session_losses(s, s->measure->unfollowed, losses, nr_losses,
-						       &since, made->losses);
-	made->summary.earlier = s->taken - made->summary.sum.count;
 	report_count_names(made);
 	report_write(s, made, true);
 	if (made->summary.only)
@@ -569,24 +510,74 @@ void stack_session_free_views(struct stack_session *s)
 
 /* ---- measuring ---- */
 
+/* What is due in less than this is done at once: a slice with each drawing, about once a second. */
+#define SOON_NS (SLICE_NS / 4)
+
+static bool is_due(const struct stack_session *s, uint64_t due_ns)
+{
+	return due_ns && due_ns <= s->looked_ns + SOON_NS;
+}
+
+static int interval_viewed(void *arg, bool last)
+{
+	struct stack_session *s = arg;
+	int error;
+
+	(void)last;
+	begin_interval(s);
+	error = look(s, s->run.interval_ended_ns);
+	if (error)
+		return error;
+	forget(s);
+	if (is_due(s, s->next.slice_ns)) {
+		serve(s, false);
+		s->next.slice_ns = next_ns(s, slice_ns(s));
+	}
+	if (s->next.report_ns && s->next.report_ns <= s->looked_ns) {
+		serve(s, true);
+		report(s, false);
+		namer_forget(s->namer);
+		s->next.report_ns += s->options->run.interval_ns;
+	}
+	if (is_due(s, s->next.drawing_ns))
+		error = draw_view(s);
+	plan(s);
+	return error;
+}
+
+static void begin_views(struct stack_session *s)
+{
+	const struct run_part part = { .doing = "show the view",
+				       .interval = interval_viewed,
+				       .arg = s };
+	uint64_t every_ns = s->options->run.interval_ns;
+
+	begin_history(s);
+	s->looked_ns = s->reported_until * 1e9;
+	if (s->options->run.serve && every_ns)
+		s->next.report_ns = s->looked_ns + every_ns;
+	if (s->options->run.live)
+		begin_view(s);
+	if (s->options->run.serve)
+		begin_web_view(s);
+	run_add(&s->run, &part);
+}
+
 void stack_session_measure(struct stack_session *s, const struct stack_options *o,
-			   const struct measure *measure)
+			   const struct measure *measure, const struct own_losses *own_losses)
 {
 	const struct run_part reports = { .doing = "report", .interval = interval, .arg = s };
 
 	s->options = o;
 	s->measure = measure;
+	s->own_losses = own_losses;
 	s->reported_until = s->run.counted_from ? s->run.counted_from : clock_seconds();
 	stack_session_describe(s, o, s->source ? "timeline" : "stacks");
 	if (!s->source)
 		describe_measure(s->run.start, measure);
 	stack_session_show_progress(s, what_counts(s));
 	if (o->run.live || o->run.serve)
-		begin_history(s);
-	if (o->run.live)
-		begin_view(s);
-	if (o->run.serve)
-		begin_web_view(s);
+		begin_views(s);
 	else if (o->run.interval_ns)
 		run_add(&s->run, &reports);
 	run_measure(&s->run);
@@ -597,15 +588,11 @@ void stack_session_measure(struct stack_session *s, const struct stack_options *
 		cli_check(terminal_pass_on(), "pass on the command's output");
 }
 
-void stack_session_report(struct stack_session *s, const struct stack_options *o,
-			  const struct measure *measure, const struct loss *losses,
-			  size_t nr_losses)
+void stack_session_report(struct stack_session *s)
 {
-	s->options = o;
-	s->measure = measure;
 	stack_session_drain(s);
 	if (s->view)
-		report_shown(s, losses, nr_losses);
+		report_shown(s);
 	else
-		report(s, losses, nr_losses, true);
+		report(s, true);
 }

@@ -134,8 +134,7 @@ void report_make(struct stack_session *s, struct made_report *made, const struct
 		.losses = made->losses,
 		.of_some = task_filter_is_set(&s->run.options->tasks) || s->run.options->command,
 	};
-	summary->nr_losses = stack_session_losses(s, measure->unfollowed, of->losses, of->nr_losses,
-						  of->since, made->losses);
+	summary->nr_losses = stack_session_losses(s, of->lost, made->losses);
 	cli_check(other_stacks_sum_up(&made->others, measure, of->room, made->entries, &made->nr),
 		  "read the results");
 	summary->summed_up = made->others.nr;

@@ -17,18 +17,15 @@
 struct report_of {
 	struct stack_entry *entries; /* the report sorts them */
 	size_t nr;
-	double from, until;        /* when they were measured: CLOCK_MONOTONIC */
-	struct stack_stats *since; /* as of stack_session_losses() */
-	const struct loss *losses; /* the tool's own */
-	size_t nr_losses;
+	double from, until;               /* when they were measured: CLOCK_MONOTONIC */
+	const int64_t *lost;              /* then: as of stack_session_losses() */
 	uint64_t room;                    /* for so many frames; the coldest stacks are summed up */
 	const struct stack_pattern *only; /* NULL: of all stacks */
 	bool for_view; /* .summary.names is left to who prints it: only .calls are counted */
 };
 
 /*
- * The session has its options and its measure by now. The entries and losses must outlive the
- * report.
+ * The session has its options and its measure by now. The entries must outlive the report.
  */
 void report_make(struct stack_session *session, struct made_report *made,
 		 const struct report_of *of);

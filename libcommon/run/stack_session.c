@@ -348,43 +348,65 @@ struct stack_stats stack_session_stats(const struct stack_session *s)
 	return stats;
 }
 
-uint64_t stack_session_lost(const struct stack_session *s, const struct perf_events *events)
+uint64_t stack_session_lost(const struct stack_session *s, struct perf_events *events)
 {
 	struct stack_stats *stats;
 	struct perf_runs *runs;
 	uint64_t lost;
 	size_t nr;
 
+	cli_check(perf_events_look(events), "read the results");
 	cli_check(stack_store_stats(s->store, &stats, &nr), "read the results");
 	runs = calloc(nr, sizeof(*runs));
 	cli_check(runs ? 0 : -ENOMEM, "read the results");
 	for (size_t cpu = 0; cpu < nr; cpu++)
 		runs[cpu] = (struct perf_runs){ .runs = stats[cpu].runs,
 						.idle_runs = stats[cpu].idle_runs };
-	cli_check(perf_events_lost(events, runs, &lost), "read the results");
+	lost = perf_events_lost(events, runs);
 	free(runs);
 	free(stats);
 	return lost;
 }
 
-size_t stack_session_losses(const struct stack_session *s, const char *unfollowed,
-			    const struct loss *losses, size_t nr_losses, struct stack_stats *since,
-			    struct loss all[MAX_LOSSES])
+static size_t losses_by_now(const struct stack_session *s, struct loss all[MAX_LOSSES])
 {
+	const char *unfollowed = s->measure->unfollowed;
 	struct stack_stats stats = stack_session_stats(s);
-	const struct loss own[] = {
-		{ "lost_no_room", stats.no_room - since->no_room,
+	const struct loss of_stacks[] = {
+		{ "lost_no_room", stats.no_room,
 		  "samples lost by this tool: no room, see --max-stacks and --max-memory",
 		  .lost = true },
-		{ "forks_lost", stats.forks_lost - since->forks_lost,
+		{ "forks_lost", stats.forks_lost,
 		  unfollowed ? unfollowed : "tasks not followed: too many at a time" },
 		{ "processes_refused", unwinder_counts(s->unwinder).refused, NULL },
-		{ "stacks_lost", stats.stacks_lost - since->stacks_lost,
+		{ "stacks_lost", stats.stacks_lost,
 		  "failed attempts to send a stack's frames: the ring buffer was full" },
 	};
 
-	*since = stats;
-	return losses_join(all, losses, nr_losses, own, sizeof(own) / sizeof(own[0]));
+	return losses_join(all, s->own_losses->rows, s->own_losses->nr, of_stacks,
+			   sizeof(of_stacks) / sizeof(of_stacks[0]));
+}
+
+size_t stack_session_losses(const struct stack_session *s, const int64_t lost[MAX_LOSSES],
+			    struct loss all[MAX_LOSSES])
+{
+	size_t nr = losses_by_now(s, all);
+
+	for (size_t i = 0; i < nr && lost; i++)
+		all[i].count = lost[i] > 0 ? lost[i] : 0;
+	return nr;
+}
+
+void stack_session_lost_since(struct stack_session *s, int64_t lost[MAX_LOSSES])
+{
+	struct loss all[MAX_LOSSES];
+	size_t nr = losses_by_now(s, all);
+
+	memset(lost, 0, MAX_LOSSES * sizeof(*lost));
+	for (size_t i = 0; i < nr; i++) {
+		lost[i] = all[i].count - s->counted_losses[i];
+		s->counted_losses[i] = all[i].count;
+	}
 }
 
 struct stack_writer stack_session_named_writer(struct stack_session *s,

@@ -64,8 +64,18 @@ struct stack_source {
 	int (*take)(void *arg, struct stack_entry **entries, size_t *nr, uint64_t *until_ns);
 	void *arg;
 	struct lanes *lanes; /* for a timeline that is shown while it is measured; NULL: none */
-	const struct loss *losses; /* for --live: the tool's own, as take() knew them last */
-	size_t nr_losses;
+};
+
+/* what a tool itself counts as lost */
+struct own_losses {
+	const struct loss *rows;
+	size_t nr;
+	/*
+	 * Brings .count of each row up to date: in the whole run, by now. The session calls it at
+	 * the end of each interval; the tool calls it before it detaches.
+	 */
+	void (*count)(void *arg);
+	void *arg;
 };
 
 struct stack_session {
@@ -91,13 +101,16 @@ struct stack_session {
 	const struct stack_options *options;
 	const struct measure *measure;
 	double reported_until; /* CLOCK_MONOTONIC */
-	struct stack_stats reported;
-	uint64_t reported_count; /* samples */
+	const struct own_losses *own_losses;
+	uint64_t counted_losses[MAX_LOSSES]; /* by stack_session_lost_since() */
 	/* --live and --serve: */
 	const struct stack_source *source; /* NULL: the store's values */
 	struct history *history;           /* NULL: neither */
-	double looked;                     /* CLOCK_MONOTONIC, at the last interval's end */
-	uint64_t taken;                    /* samples in the whole run */
+	uint64_t looked_ns;                /* CLOCK_MONOTONIC: what came before is in it */
+	/* CLOCK_MONOTONIC: when to do what; 0: never */
+	struct {
+		uint64_t slice_ns, report_ns, drawing_ns;
+	} next;
 	/* --live: */
 	struct live_view *view;          /* NULL: none */
 	int keys;                        /* its descriptor */
@@ -106,14 +119,12 @@ struct stack_session {
 	struct made_report made;         /* and the report of it, */
 	struct live_shown shown;         /* as the view knows it, */
 	struct json_object *shown_start; /* with this first line of JSON */
-	uint64_t looked_cpu_ns;          /* the tool's CPU time when it looked last, */
-	uint64_t drawing_cpu_ns;         /* and what it took for that */
+	uint64_t undrawn;                /* what came since the last drawing, */
+	uint64_t drawn_ns, drawn_cpu_ns; /* when that began, also in CPU time of the tool, */
+	uint64_t drawing_cpu_ns;         /* and what it took of that */
 	/* --serve: */
 	struct web_view *web_view; /* NULL: none */
-	uint64_t served_until_ns;  /* CLOCK_MONOTONIC: what came before was sent, */
-	struct stack_stats served; /* as were these losses, and the tool's own: */
-	uint64_t served_losses[MAX_LOSSES];
-	double next_report; /* with --every; 0: without */
+	uint64_t served_until_ns;  /* CLOCK_MONOTONIC: what came before was sent */
 };
 
 /*
@@ -138,7 +149,7 @@ void stack_session_show_progress(struct stack_session *session, const char *coun
  * are intervals. A tool that writes its own report sets session->source before.
  */
 void stack_session_measure(struct stack_session *session, const struct stack_options *options,
-			   const struct measure *measure);
+			   const struct measure *measure, const struct own_losses *own_losses);
 
 /* To be called when no program measures any more: handles the rest of the buffers. */
 void stack_session_drain(struct stack_session *session);
@@ -166,10 +177,8 @@ void stack_session_describe(struct stack_session *session, const struct stack_op
 /* the counters of what was seen and lost; final after stack_session_drain() */
 struct stack_stats stack_session_stats(const struct stack_session *session);
 
-/*
- * how many overflows of these events, which are disabled by now, the sampling program did not see
- */
-uint64_t stack_session_lost(const struct stack_session *session, const struct perf_events *events);
+/* how many overflows of these events the sampling program has not seen */
+uint64_t stack_session_lost(const struct stack_session *session, struct perf_events *events);
 
 /* stack_session_writer() with the kernel's names, and with these options */
 struct stack_writer stack_session_named_writer(struct stack_session *session,
@@ -186,28 +195,29 @@ void stack_session_explain(const struct stack_session *session, const struct sta
 struct idle_asked stack_session_asked(const struct stack_session *session);
 
 /*
- * Writes the tool's own losses and the session's into all[]. Returns their number. unfollowed: text
- * for threads that could not be measured; NULL: a default. since: what stack_session_stats()
- * returned when the losses begin to count; it becomes the current stats
+ * Writes a table of losses: the tool's own rows and the session's. Returns their number. lost: the
+ * count of each, as of stack_session_lost_since() or of a history's part; below 0 becomes 0. NULL:
+ * in the whole run
  */
-size_t stack_session_losses(const struct stack_session *session, const char *unfollowed,
-			    const struct loss *own, size_t nr_own, struct stack_stats *since,
+size_t stack_session_losses(const struct stack_session *session, const int64_t lost[MAX_LOSSES],
 			    struct loss all[MAX_LOSSES]);
+/*
+ * Counts what was lost since the last call. A count is below 0 if too many were counted then: it is
+ * not known at once what an idle CPU has slept through.
+ */
+void stack_session_lost_since(struct stack_session *session, int64_t lost[MAX_LOSSES]);
 
 /*
  * After detaching: drains, prints stacks and summary as the options say, and closes the output.
- * losses: the tool's own, to which the session adds its losses of stacks
  */
-void stack_session_report(struct stack_session *session, const struct stack_options *options,
-			  const struct measure *measure, const struct loss *losses,
-			  size_t nr_losses);
+void stack_session_report(struct stack_session *session);
 
 /*
- * For a tool that writes its own report, after draining: the time that this report is of. That is
- * what was shown last; unless the user has left, or paused, with all that came since.
- * CLOCK_MONOTONIC. False: all, since there is no view in the terminal
+ * For a tool that writes its own report, after draining: the part of the history that this report
+ * is of, from .first_ns to .until_ns. That is what was shown last; unless the user has left, or
+ * paused, with all that came since. NULL: all, since there is no view in the terminal
  */
-bool stack_session_shown(struct stack_session *session, uint64_t *from_ns, uint64_t *until_ns);
+const struct history_part *stack_session_shown(struct stack_session *session);
 
 /*
  * For a tool that writes its own report, after draining: sends the rest to the view in a browser,

@@ -63,6 +63,26 @@ static uint64_t sum_of(const struct history_part *part)
 	return sum;
 }
 
+/* of two rows of losses: so many in each interval */
+static void lost_in(int64_t lost[MAX_LOSSES], size_t interval)
+{
+	memset(lost, 0, MAX_LOSSES * sizeof(*lost));
+	lost[0] = interval;
+	lost[MAX_LOSSES - 1] = interval % 5 ? 3 : -2;
+}
+
+static bool same_losses(const int64_t lost[MAX_LOSSES], size_t from, size_t nr)
+{
+	int64_t sum[MAX_LOSSES] = {}, one[MAX_LOSSES];
+
+	for (size_t interval = from; interval < nr; interval++) {
+		lost_in(one, interval);
+		for (size_t i = 0; i < MAX_LOSSES; i++)
+			sum[i] += one[i];
+	}
+	return !memcmp(lost, sum, sizeof(sum));
+}
+
 /* plain[interval][stack] */
 static void compare(struct history *h, uint64_t last_ns, uint64_t plain[][NR_STACKS + 1],
 		    size_t from, size_t nr)
@@ -94,6 +114,7 @@ static void compare(struct history *h, uint64_t last_ns, uint64_t plain[][NR_STA
 	      expected);
 	check(part.from_ns == (1 + from) * SECOND && part.until_ns == (1 + nr) * SECOND);
 	check(part.first_ns == part.from_ns);
+	check(same_losses(part.lost, from, nr), "from interval %zu: what was lost", from);
 	history_part_free(&part);
 }
 
@@ -101,7 +122,7 @@ static void compare(struct history *h, uint64_t last_ns, uint64_t plain[][NR_STA
 static void decays(struct history *h, uint64_t plain[][NR_STACKS + 1], size_t nr)
 {
 	struct history_part part;
-	double time = 0, all = 0;
+	double time = 0, all = 0, lost = 0;
 	bool same = true;
 
 	check(!history_take_decaying(h, 2 * SECOND, nr < NR_INTERVALS ? (1 + nr) * SECOND : 0,
@@ -122,6 +143,10 @@ static void decays(struct history *h, uint64_t plain[][NR_STACKS + 1], size_t nr
 		for (uint64_t id = 1; id <= NR_STACKS; id++)
 			all += plain[interval][id] * pow(0.5, (nr - 1 - interval) / 2.0);
 	check(fabs(sum_of(&part) - all) <= 1.01, "the sum is %f", all);
+	for (size_t interval = 0; interval < nr; interval++)
+		lost += interval * pow(0.5, (nr - 1 - interval) / 2.0);
+	check(fabs(part.lost[0] - lost) <= 0.51, "%lld lost, not %f", (long long)part.lost[0],
+	      lost);
 	check(same && part.nr, "values of %zu intervals decay", nr);
 	check(fabs((part.until_ns - part.from_ns) / 1e9 - time) < 1e-6, "the time is %f s", time);
 	history_part_free(&part);
@@ -136,6 +161,7 @@ static void sums(void)
 
 	for (size_t interval = 0; interval < NR_INTERVALS; interval++) {
 		struct stack_entry entries[NR_STACKS], waker = entry_of(1, 0, NULL);
+		int64_t lost[MAX_LOSSES];
 		size_t nr = 0;
 
 		for (uint64_t id = 1; id <= NR_STACKS; id++) {
@@ -144,7 +170,8 @@ static void sums(void)
 			plain[interval][id] = 1 + (id * interval) % 11;
 			entries[nr++] = entry_of(id, plain[interval][id], id % 4 ? NULL : &waker);
 		}
-		check(!history_add(h, entries, nr, (2 + interval) * SECOND));
+		lost_in(lost, interval);
+		check(!history_add(h, entries, nr, lost, (2 + interval) * SECOND));
 		for (size_t i = 0; i < nr; i++)
 			free_entry(&entries[i]);
 		free_entry(&waker);
@@ -168,6 +195,7 @@ static void sums(void)
 	check(before && sum_of(&kept) == before && kept.entries[0].user->nr);
 	history_part_free(&kept);
 	check(!history_take(h, 0, 0, &kept) && !kept.nr && kept.from_ns == kept.until_ns);
+	check(same_losses(kept.lost, 0, 0), "and nothing is lost");
 	history_part_free(&kept);
 	history_free(h);
 }
@@ -190,7 +218,8 @@ static void limit(void)
 		entries[0] = entry_of(1, 50, NULL);
 		for (size_t i = 1; i <= each; i++)
 			entries[i] = entry_of(next++, 1, NULL);
-		check(!history_add(h, entries, each + 1, (2 + interval) * SECOND));
+		check(!history_add(h, entries, each + 1, (int64_t[MAX_LOSSES]){},
+				   (2 + interval) * SECOND));
 		all += 50 + each;
 		of_hot += 50;
 		for (size_t i = 0; i <= each; i++)

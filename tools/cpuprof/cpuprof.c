@@ -117,6 +117,19 @@ static struct perf_events attach_clock(const struct options *o, struct stack_ses
 	return clock;
 }
 
+struct unseen {
+	const struct stack_session *session;
+	struct perf_events *clock;
+	struct loss loss;
+};
+
+static void count_unseen(void *arg)
+{
+	struct unseen *unseen = arg;
+
+	unseen->loss.count = stack_session_lost(unseen->session, unseen->clock);
+}
+
 int main(int argc, char **argv)
 {
 	const struct argp argp = { option_list, parse, STACK_ARGS_DOC, doc };
@@ -126,14 +139,16 @@ int main(int argc, char **argv)
 		.counted = "samples",
 		.unfollowed = "processes of the command not sampled: too many at a time",
 	};
-	struct loss unseen = {
-		"lost_unseen",
-		.what = "samples lost by the kernel, on all CPUs together: interrupts were late, or a CPU was inside bpf(2)",
-		.lost = true,
-		.of_machine = true,
-	};
 	struct stack_session session;
 	struct perf_events clock;
+	struct unseen unseen = {
+		&session,
+		&clock,
+		{ "lost_unseen",
+		  .what = "samples lost by the kernel, on all CPUs together: interrupts were late, or a CPU was inside bpf(2)",
+		  .lost = true, .of_machine = true },
+	};
+	const struct own_losses lost = { &unseen.loss, 1, count_unseen, &unseen };
 	struct cpuprof_bpf *bpf;
 
 	stack_options_parse(&o.stacks, &argp, &o, argc, argv);
@@ -153,10 +168,10 @@ int main(int argc, char **argv)
 	sampling_follow(&session.run, &clock, bpf->progs.sample_cpu, &o.stacks.run.tasks.cpus);
 
 	sampling_begin(&clock);
-	stack_session_measure(&session, &o.stacks, &samples);
+	stack_session_measure(&session, &o.stacks, &samples, &lost);
 	sampling_end(&clock);
 
-	unseen.count = stack_session_lost(&session, &clock);
-	stack_session_report(&session, &o.stacks, &samples, &unseen, 1);
+	count_unseen(&unseen);
+	stack_session_report(&session);
 	return stack_session_close(&session);
 }

@@ -229,6 +229,27 @@ static uint64_t period_of(const struct options *o)
 	return perf_encoding_is_software(&event->perf) ? 1 : HARDWARE_PERIOD;
 }
 
+struct lost {
+	const struct stackcount_bpf *bpf;
+	const struct stack_session *session;
+	const struct links *links;
+	struct perf_events *perf;
+	struct loss losses[2];
+};
+
+static void count_lost(void *arg)
+{
+	struct lost *lost = arg;
+
+	lost->losses[0] = kernel_missed(lost->links);
+	lost->losses[0].count += stack_session_lost(lost->session, lost->perf);
+	lost->losses[1] = (struct loss){
+		"lost_preempting", lost->bpf->bss->lost_preempting,
+		"events lost: the BPF program of another thread was preempted on their CPU",
+		.lost = true
+	};
+}
+
 int main(int argc, char **argv)
 {
 	const struct argp argp = { option_list, parse, "EVENT " STACK_ARGS_DOC, doc };
@@ -243,7 +264,8 @@ int main(int argc, char **argv)
 	struct perf_events perf = {};
 	struct links links = {};
 	struct events_watch watch;
-	struct loss losses[2];
+	struct lost lost = { .session = &session, .links = &links, .perf = &perf };
+	const struct own_losses own = { lost.losses, 2, count_lost, &lost };
 
 	stack_options_parse(&o.stacks, &argp, &o, argc, argv);
 	if (o.list)
@@ -253,7 +275,7 @@ int main(int argc, char **argv)
 	if (events.nr > 1)
 		counted.root = event_of;
 
-	bpf = kernel_opened(stackcount_bpf__open());
+	lost.bpf = bpf = kernel_opened(stackcount_bpf__open());
 	/* what interrupts an idle CPU is an event like any other */
 	bpf->rodata->with_idle = events.events[0].kind != EVENT_PERF;
 	if (o.sum) {
@@ -287,17 +309,11 @@ int main(int argc, char **argv)
 	json_add_name(session.run.start, "argument", o.sum);
 	bpf->bss->measuring = true;
 	cli_check(perf_events_enable(&perf), "start counting");
-	stack_session_measure(&session, &o.stacks, &counted);
-	perf_events_disable(&perf);
+	stack_session_measure(&session, &o.stacks, &counted, &own);
+	cli_check(perf_events_disable(&perf), "read the results");
 	bpf->bss->measuring = false;
-	losses[0] = kernel_missed(&links);
-	losses[0].count += stack_session_lost(&session, &perf);
-	losses[1] = (struct loss){
-		"lost_preempting", bpf->bss->lost_preempting,
-		"events lost: the BPF program of another thread was preempted on their CPU",
-		.lost = true
-	};
-	stack_session_report(&session, &o.stacks, &counted, losses, 2);
+	count_lost(&lost);
+	stack_session_report(&session);
 	links_detach(&links); /* after the report, because older kernels take their time */
 	return stack_session_close(&session);
 }

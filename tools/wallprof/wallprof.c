@@ -171,24 +171,33 @@ static void end_lives(struct wallprof_bpf *bpf, struct stack_session *session,
 	free(records);
 }
 
-/* what found no room in the buffer */
-#define NR_NO_ROOM 3
-static void know_losses(const struct wallprof_bpf *bpf, struct loss losses[NR_NO_ROOM])
+#define NR_LOSSES 5
+struct lost {
+	const struct wallprof_bpf *bpf;
+	const struct stack_session *session;
+	const struct links *links;
+	struct perf_events *clock;
+	struct loss losses[NR_LOSSES];
+};
+
+static void count_lost(void *arg)
 {
-	losses[0] = (struct loss){
-		"lost_periods",
-		bpf->bss->periods_lost,
-		"periods lost: the buffer was full, see --buffer",
-		.lost = true,
+	struct lost *lost = arg;
+	const struct loss losses[NR_LOSSES] = {
+		off_cpu_missed(lost->session, lost->links),
+		{ "lost_unseen_samples", stack_session_lost(lost->session, lost->clock),
+		  "samples lost by the kernel, on all CPUs together: interrupts were late, or a CPU was inside bpf(2)",
+		  .lost = true, .of_machine = true },
+		{ "lost_periods", lost->bpf->bss->periods_lost,
+		  "periods lost: the buffer was full, see --buffer", .lost = true },
+		{ "lost_samples", lost->bpf->bss->samples_lost, "samples lost: the buffer was full",
+		  .lost = true },
+		{ "lost_names", lost->bpf->bss->names_lost,
+		  "records of a thread's beginning or end lost: the buffer was full",
+		  .lost = true },
 	};
-	losses[1] = (struct loss){ "lost_samples", bpf->bss->samples_lost,
-				   "samples lost: the buffer was full", .lost = true };
-	losses[2] = (struct loss){
-		"lost_names",
-		bpf->bss->names_lost,
-		"records of a thread's beginning or end lost: the buffer was full",
-		.lost = true,
-	};
+
+	memcpy(lost->losses, losses, sizeof(losses));
 }
 
 /* ---- the views ---- */
@@ -199,7 +208,6 @@ struct served {
 	struct stack_store *store;
 	struct timeline *timeline;
 	uint64_t period_ns;
-	struct loss losses[NR_NO_ROOM];
 	struct stack_entry *entries;
 	size_t room;
 };
@@ -284,7 +292,6 @@ static int take_served(void *arg, struct stack_entry **entries, size_t *nr, uint
 	*nr = 0;
 	if (error)
 		return error;
-	know_losses(s->bpf, s->losses);
 	keys = timeline_keys(s->timeline, &nr_keys);
 	times = timeline_times(s->timeline);
 	for (size_t i = 0; i < nr_keys; i++) {
@@ -425,27 +432,24 @@ static void end_view(const struct wall *wall, struct stack_session *session)
 	free(said);
 }
 
-static void report(struct wallprof_bpf *bpf, struct stack_session *session,
-		   struct timeline *timeline, const struct options *o, const struct loss losses[2])
+static void report(struct stack_session *session, struct timeline *timeline,
+		   const struct options *o)
 {
-	struct loss own[2 + NR_NO_ROOM] = { losses[0], losses[1] };
 	struct loss all[MAX_LOSSES];
 	struct wall wall = { .timeline = timeline, .period_ns = o->period_ns, .losses = all };
 	struct process_notes processes = {};
 	struct key_entries entries = {};
 	struct wall_sums sums;
+	const struct history_part *shown;
 	int full = timeline_finish(timeline), error;
-	uint64_t from_ns, until_ns;
 
-	if (stack_session_shown(session, &from_ns, &until_ns))
-		cli_check(timeline_cut(timeline, from_ns, until_ns), "print the timeline");
-	know_losses(bpf, own + 2);
+	shown = stack_session_shown(session);
+	if (shown)
+		cli_check(timeline_cut(timeline, shown->first_ns, shown->until_ns),
+			  "print the timeline");
 	wall.command = o->stacks.run.command_line;
 	wall.writer = stack_session_named_writer(session, &o->stacks);
-	wall.nr_losses =
-		stack_session_losses(session,
-				     "threads not measured: too many at a time, or no memory", own,
-				     sizeof(own) / sizeof(own[0]), &(struct stack_stats){}, all);
+	wall.nr_losses = stack_session_losses(session, shown ? shown->lost : NULL, all);
 	find_keys(&wall, &entries, session);
 	find_lives(&wall);
 	sum_up_keys(&wall, &entries, &sums);
@@ -480,6 +484,7 @@ int main(int argc, char **argv)
 		.is_time = true,
 		.value_ns = 1,
 		.counted = "records",
+		.unfollowed = "threads not measured: too many at a time, or no memory",
 		.root = state_of,
 		.stack_json = put_state,
 	};
@@ -495,12 +500,10 @@ int main(int argc, char **argv)
 	struct timeline *timeline;
 	struct links links = {};
 	struct perf_events clock;
-	struct loss losses[2];
 	struct served served;
-	struct stack_source source = { .take = take_served,
-				       .arg = &served,
-				       .losses = served.losses,
-				       .nr_losses = NR_NO_ROOM };
+	struct stack_source source = { .take = take_served, .arg = &served };
+	struct lost lost = { .session = &session, .links = &links, .clock = &clock };
+	const struct own_losses own = { lost.losses, NR_LOSSES, count_lost, &lost };
 
 	for (size_t i = 0; i < NR_WALL_FORMATS; i++)
 		endings[i] = wall_formats[i].ending;
@@ -513,7 +516,7 @@ int main(int argc, char **argv)
 		if (o.stacks.outputs[i].format != stack_format_text)
 			cli_die(EXIT_USAGE, "--top is for text: the other formats keep all");
 
-	bpf = kernel_opened(wallprof_bpf__open());
+	lost.bpf = bpf = kernel_opened(wallprof_bpf__open());
 	configure(bpf, &o);
 	kernel_loaded(bpf->skeleton, wallprof_bpf__load(bpf));
 	stack_session_open(&session, bpf->obj, &o.stacks.run, &o.stacks.wanted);
@@ -544,20 +547,13 @@ int main(int argc, char **argv)
 	run_doing(&session.run, "Measuring the time of threads");
 	json_object_object_add(session.run.start, "sample_ns", json_number(o.period_ns));
 	sampling_begin(&clock);
-	stack_session_measure(&session, &o.stacks, &measure);
+	stack_session_measure(&session, &o.stacks, &measure, &own);
 	sampling_end(&clock);
-	losses[1] = (struct loss){
-		"lost_unseen_samples",
-		stack_session_lost(&session, &clock),
-		"samples lost by the kernel, on all CPUs together: interrupts were late, or a CPU was inside bpf(2)",
-		.lost = true,
-		.of_machine = true,
-	};
 	end_lives(bpf, &session, timeline);
-	losses[0] = off_cpu_missed(&session, &links);
+	count_lost(&lost);
 	links_detach(&links);
 
-	report(bpf, &session, timeline, &o, losses);
+	report(&session, timeline, &o);
 	free(served.entries);
 	timeline_free(timeline);
 	lanes_free(source.lanes);
