@@ -288,6 +288,38 @@ only() {	# PATTERN
 }
 
 # bats test_tags=full
+@test "only what matches: by function, command line and cgroup" {
+	local cgroup
+	background nested burn 1000
+	nested=$pid
+	background perl -e '1 while 1' a-word-of-the-command-line
+	terminal
+	type_line "cpuprof --live -p $nested,$pid"
+	wait_for_samples 50
+	keys l
+	both() { shows '[0-9]  nested' && shows '[0-9]  perl'; }
+	only_perl() { shows "only /$1" && shows '[0-9]  perl' && ! shows '[0-9]  nested'; }
+	wait_until both
+	only '^Perl_'
+	wait_until only_perl '\^Perl_'
+	only ''
+	wait_until both
+	only 'word-of-the-command'
+	wait_until only_perl word
+	only ''
+	wait_until both
+	cgroup=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)/live-test.$$
+	mkdir "$cgroup" 2>/dev/null || skip "no cgroup can be made"
+	echo "$pid" >"$cgroup/cgroup.procs"
+	only "live-test.$$\$"
+	wait_until only_perl live-test
+	keys q
+	wait_until_left
+	end_children
+	rmdir "$cgroup"
+}
+
+# bats test_tags=full
 @test "only what matches: of waits, a process's share is of all that is shown, and idle threads are no others'" {
 	local busy
 	background sh -c 'while :; do sleep 0.05; done'
@@ -462,15 +494,30 @@ while True: re.sub("[0-9]+", lambda m: json.dumps([m[0]]), "".join(map(str, rang
 
 # bats test_tags=full
 @test "the refresh: < more often, > less often" {
-	local shown
+	local shown often seldom
 	two_programs
 	terminal
-	type_line "cpuprof --live -p $nested -o report.folded"
+	type_line "cpuprof --live -F 199 -p $nested -o report.folded"
 	wait_until shows 'every 1 s'
+	# how often the head changes in 4 s
+	drawings() {
+		local n=0 head="" now i
+		for i in {1..40}; do
+			now=$(samples)
+			[ "$now" = "$head" ] || n=$((n + 1))
+			head=$now
+			sleep 0.1
+		done
+		echo "$n"
+	}
 	keys '<' '<' '<' '<'
 	wait_until shows 'every 0.25 s'
+	often=$(drawings)
 	keys '>' '>' '>'
 	wait_until shows 'every 2 s'
+	seldom=$(drawings)
+	echo "$often and $seldom drawings"
+	expect "$often > 1.5 * $seldom && $seldom > 0"
 	# what has come since the last drawing is not in the report of who leaves
 	wait_for_samples
 	keys '>' '>' '>' '>'
@@ -524,7 +571,7 @@ while True: re.sub("[0-9]+", lambda m: json.dumps([m[0]]), "".join(map(str, rang
 	wait_until is_paused
 	shown=$(samples)
 	echo mine >"$WORK/there.folded"
-	for name in new.folded new.jsonl new.svg new.pb.gz; do
+	for name in new.folded new.jsonl new.svg new.pb.gz new.html new.json new.txt new.perf; do
 		keys s
 		type_line "$name"
 		wait_until shows "^saved in '$name'"
@@ -535,6 +582,10 @@ while True: re.sub("[0-9]+", lambda m: json.dumps([m[0]]), "".join(map(str, rang
 	[ "$(head -n 1 "$WORK/new.jsonl" | jq -r .type)" = start ]
 	grep -q '</svg>' "$WORK/new.svg"
 	gzip -t "$WORK/new.pb.gz"
+	grep -q '</html>' "$WORK/new.html"
+	[ "$(jq '[.profiles[].weights[]] | length > 0' "$WORK/new.json")" = true ]
+	expect "$(awk 'NR > 1 { n += $3 } END { print n }' "$WORK/new.txt") > 0.9 * $shown"
+	[ "$(grep -c '^nested ' "$WORK/new.perf")" -eq "$shown" ]
 	keys s
 	type_line there.folded
 	wait_until shows '^The file exists. Replace it'
@@ -570,6 +621,37 @@ while True: re.sub("[0-9]+", lambda m: json.dumps([m[0]]), "".join(map(str, rang
 		}
 		wait_until fits
 	done
+	for pane in t l u P; do
+		keys $pane
+		for size in 60x12 10x2 200x60 80x24; do
+			columns=${size%x*} lines=${size#*x}
+			tmux -S "$SOCKET" resize-window -x "$columns" -y "$lines"
+			# the last row is there, or as many as there is room for
+			fits() {
+				[ "$(screen | wc -l)" -eq "$lines" ] && screen | head -n 1 | grep -q "^Sampling" &&
+					{ [ "$lines" -lt 12 ] || screen | sed -n '3,$p' | grep -q 'total\|thread\|command'; }
+			}
+			wait_until fits
+		done
+	done
+	# by the mouse: a click selects the third row, a second one opens it; the wheel goes to the row below
+	keys u
+	wait_until_drawn '^self %  total % +samples  function'
+	local function
+	function=$(screen | sed -n 6p | awk '{ print $4 }')
+	keys -l $'\e[M #&'
+	keys -l $'\e[M##&'
+	sleep 0.2
+	keys -l $'\e[M #&'
+	keys -l $'\e[M##&'
+	wait_until_drawn "^[0-9.]+ % self, .* total: ${function%…}"
+	keys BSpace
+	wait_until_drawn '^self %  total % +samples  function'
+	function=$(screen | sed -n 5p | awk '{ print $4 }')
+	keys -l $'\e[Ma#$'
+	keys Enter
+	wait_until_drawn "^[0-9.]+ % self, .* total: "
+	keys f
 	keys '?'
 	wait_until_drawn '^q +quit'
 	[ "$(screen | awk '{ print length }' | sort -n | tail -n 1)" -le 80 ]
@@ -585,8 +667,10 @@ while True: re.sub("[0-9]+", lambda m: json.dumps([m[0]]), "".join(map(str, rang
 }
 
 @test "Ctrl-Z gives the terminal back, and fg the view" {
+	need dash
 	two_programs
 	terminal
+	type_line 'exec dash -i'	# it does not mend the terminal, as bash does
 	type_line "cpuprof --live -p $nested"
 	wait_for_samples
 	keys C-z
@@ -600,7 +684,7 @@ while True: re.sub("[0-9]+", lambda m: json.dumps([m[0]]), "".join(map(str, rang
 	wait_for_samples 100
 	# by a signal that cannot be handled, which leaves the picture there
 	kill -STOP "$(tool_there)"
-	wait_until shows 'Stopped +cpuprof'
+	wait_until shows 'Stopped.* cpuprof'
 	keys Enter
 	type_line fg
 	wait_for_samples $(($(samples) + 50))
@@ -696,16 +780,20 @@ child_of() { cat "/proc/$1/task"/*/children | tr ' ' '\n' | grep . | shuf -n 1; 
 # The view ends by each of the signals; before WORKER, at another moment, one of its children does. The terminal is as before.
 end_by() {	# SECONDS SIGNAL|WORKER...
 	local signal tool child
+	need dash
 	two_programs
 	terminal
 	for signal in "${@:2}"; do
 		tmux -S "$SOCKET" clear-history
-		type_line "clear; cpuprof --live -q -p $nested -o report.folded 2>err & echo \$! >tool; fg"
-		wait_until test -s "$WORK/tool"
-		tool=$(cat "$WORK/tool")
+		# a shell that mends no terminal is the first to see it
+		type_line "clear; dash -c 'cpuprof --live -q -p $nested -o report.folded 2>err; stty -a >ended'"
+		tool=
+		tool_begun() { tool=$(cat "/proc/$(tool_there)/task"/*/children 2>/dev/null | xargs) && [ -n "$tool" ] && [ "$(cat "/proc/$tool/comm")" = cpuprof ]; }
+		wait_until tool_begun
 		case $signal in
 		TERM | INT | HUP) some_time "$1" ;;
-		*) wait_for_samples 1 ;;	# before the view, these are nobody's business
+		# before the view, these are nobody's business
+		*) wait_for_samples 1 && some_time 1 ;;
 		esac
 		if [ "$signal" = WORKER ]; then
 			some_time 1
@@ -717,8 +805,9 @@ end_by() {	# SECONDS SIGNAL|WORKER...
 		fi
 		kill -"$signal" "$tool"
 		wait_until_gone "$tool"
-		wait_until_left || { echo "after SIG$signal"; return 1; }
-		rm "$WORK/tool"
+		wait_until test -s "$WORK/ended"
+		cmp "$WORK/before" "$WORK/ended" && wait_until_left || { echo "after SIG$signal"; return 1; }
+		rm "$WORK/ended"
 	done
 }
 
@@ -759,14 +848,16 @@ end_by() {	# SECONDS SIGNAL|WORKER...
 
 @test "a command writes nothing into the view and reads no key; its output is printed afterwards" {
 	terminal
-	type_line 'cpuprof --live -o report.folded -- sh -c "cat; while :; do echo to standard output; echo to standard error >&2; sleep 0.1; done"'
-	wait_until shows '^to standard (error|output) *$'
+	echo 'cat; while :; do echo to standard output; echo to standard error >&2; printf "\033[35mmagenta\033[0m\n"; sleep 0.1; done' >"$WORK/command"
+	type_line 'cpuprof --live -o report.folded -- sh command'
+	wait_until shows '^(to standard (error|output)|\\x1b\[35mmagenta.*) *$'
 	sleep 1
 	# the last line that it wrote is below; nothing else of it is on the screen
-	[ "$(screen | sed '$d' | grep -c 'to standard')" -eq 0 ]
+	[ "$(screen | sed '$d' | grep -cE 'to standard|magenta')" -eq 0 ]
 	keys o
 	all_of_it() { [ "$(screen | sed '1,2d; $d' | grep -cE '^to standard (error|output)$')" -gt 10 ]; }
 	wait_until all_of_it
+	shows '^\\x1b\[35mmagenta'
 	keys u
 	wait_until shows '^self %'
 	keys C-c
@@ -1025,6 +1116,32 @@ last_line_has() { screen | tail -n 1 | grep -qE -e "$1"; }
 }
 
 # bats test_tags=full
+@test "the head counts what was lost in the time that is shown; so does the report that q leaves" {
+	local busy before
+	background busy-bpf 300
+	busy=$pid
+	two_programs
+	terminal 120 24
+	type_line "cpuprof --live -F 499 -o report.jsonl"
+	lost() { screen | sed -nE '2s/.*, ([0-9]+) lost.*/\1/p' | grep . || echo 0; }
+	some_lost() { [ "$(lost)" -ge 20 ]; }
+	wait_until some_lost
+	kill "$busy"
+	wait_until_gone "$busy"
+	sleep 1
+	before=$(lost)
+	keys r
+	fewer_lost() { [ "$(samples)" -ge 20 ] && [ "$(lost)" -lt "$before" ]; }
+	wait_until fewer_lost
+	keys p
+	wait_until is_paused
+	before=$(lost)
+	keys q
+	wait_until_left
+	[ "$(jq 'select(.type == "summary").lost' "$WORK/report.jsonl")" -eq "$before" ]
+}
+
+# bats test_tags=full
 @test "wallprof's timeline marks what was lost, and the head counts it" {
 	local tid share
 	terminal 300 24
@@ -1123,6 +1240,18 @@ last_line_has() { screen | tail -n 1 | grep -qE -e "$1"; }
 	local reader=$!
 	pids+=("$reader")
 	wait_for_samples 200
+	# who looks in a browser gets a slice a second, however seldom the terminal is drawn
+	keys '>' '>' '>' '>' '>'
+	wait_until shows 'every 30 s'
+	local had
+	had=$(grep -c '^event: slice' "$WORK/events")
+	five_more() { [ "$(grep -c '^event: slice' "$WORK/events")" -ge $((had + 5)) ]; }
+	SECONDS=0
+	wait_until five_more
+	[ "$SECONDS" -lt 25 ]
+	keys '<' '<' '<' '<' '<'
+	wait_until shows 'every 1 s'
+	wait_for_samples $(($(samples) + 1))
 	keys q
 	wait_until_left
 	wait "$reader"

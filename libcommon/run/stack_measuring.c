@@ -510,8 +510,7 @@ void stack_session_free_views(struct stack_session *s)
 
 /* ---- measuring ---- */
 
-/* What is due in less than this is done at once: a slice with each drawing, about once a second. */
-#define SOON_NS (SLICE_NS / 4)
+#define SOON_NS (SLICE_NS / 4) /* what is due in less than this is done at once */
 
 static bool is_due(const struct stack_session *s, uint64_t due_ns)
 {
@@ -521,6 +520,7 @@ static bool is_due(const struct stack_session *s, uint64_t due_ns)
 static int interval_viewed(void *arg, bool last)
 {
 	struct stack_session *s = arg;
+	bool draws;
 	int error;
 
 	(void)last;
@@ -529,7 +529,9 @@ static int interval_viewed(void *arg, bool last)
 	if (error)
 		return error;
 	forget(s);
-	if (is_due(s, s->next.slice_ns)) {
+	draws = is_due(s, s->next.drawing_ns);
+	/* both views show the same, unless the terminal is drawn more often */
+	if (s->web_view && (is_due(s, s->next.slice_ns) || (draws && s->refresh_ns >= SLICE_NS))) {
 		serve(s, false);
 		s->next.slice_ns = next_ns(s, slice_ns(s));
 	}
@@ -539,7 +541,7 @@ static int interval_viewed(void *arg, bool last)
 		namer_forget(s->namer);
 		s->next.report_ns += s->options->run.interval_ns;
 	}
-	if (is_due(s, s->next.drawing_ns))
+	if (draws)
 		error = draw_view(s);
 	plan(s);
 	return error;
