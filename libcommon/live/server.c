@@ -174,14 +174,18 @@ static void close_all(const int *fds, size_t nr)
 			close(fds[i]);
 }
 
-/* Reads what the child says: is anybody watching? False: it has said nothing more */
+/*
+ * Reads what the child says: is anybody watching? False: it has said nothing more. Who has taken it
+ * over may say something without end
+ */
 static bool hear(struct server *s)
 {
-	char watched;
+	char watched[64];
+	ssize_t nr = recv(s->fd, watched, sizeof(watched), MSG_DONTWAIT);
 
-	if (recv(s->fd, &watched, 1, MSG_DONTWAIT) != 1)
+	if (nr <= 0)
 		return false;
-	s->watched = watched;
+	s->watched = watched[nr - 1];
 	return true;
 }
 
@@ -266,12 +270,13 @@ void server_free(struct server *s)
 
 	if (!s)
 		return;
-	while (s->fd >= 0 && s->sent < s->queued &&
+	while (s->fd >= 0 && s->sent < s->queued && left_ms(until_ns) &&
 	       poll(&(struct pollfd){ .fd = s->fd, .events = POLLOUT }, 1, left_ms(until_ns)) > 0)
 		server_work(s);
 	/* it closes its end once all viewers have all */
 	if (server_is_ready(s) && !shutdown(s->fd, SHUT_WR))
-		while (poll(&(struct pollfd){ .fd = s->fd, .events = POLLIN }, 1,
+		while (left_ms(until_ns) &&
+		       poll(&(struct pollfd){ .fd = s->fd, .events = POLLIN }, 1,
 			    left_ms(until_ns)) > 0 &&
 		       hear(s))
 			;
@@ -299,8 +304,8 @@ bool server_is_watched(const struct server *s)
 
 int server_work(struct server *s)
 {
-	while (s->fd >= 0 && hear(s))
-		;
+	if (s->fd >= 0)
+		hear(s);
 	while (s->fd >= 0 && s->sent < s->queued) {
 		ssize_t nr = send(s->fd, s->queue + s->sent, s->queued - s->sent,
 				  MSG_DONTWAIT | MSG_NOSIGNAL);
