@@ -46,7 +46,10 @@
 #define OPENER_CPU_MS   300
 
 struct job {
-	struct job *next;
+	/* while no worker has begun it */
+	struct job *next, **at; /* at: what points to it */
+	struct owner *owner;
+	UT_hash_handle hh;
 	uint64_t tag;
 	size_t bytes;
 	uint64_t keep; /* workers_call() */
@@ -63,7 +66,8 @@ struct job {
 /* for whom jobs are done */
 struct owner {
 	uint64_t id;
-	struct job *first, **last; /* jobs that no worker has begun */
+	struct job *first, **last; /* jobs that no worker has begun, */
+	size_t nr_waiting;         /* and how many these are */
 	/* the workers' CPU time that its jobs took, and what opening took; halved each second */
 	uint64_t used_ns, since_ns;
 	UT_hash_handle hh;
@@ -90,7 +94,8 @@ struct worker {
 
 struct workers {
 	struct worker_kind kind;
-	size_t nr_asked, nr_waiting; /* waiting: no worker has begun them */
+	size_t nr_asked;
+	struct job *waiting; /* by tag: no worker has begun them */
 	uint64_t nr_ended;
 	int epoll_fd;
 	struct owner *owners;
@@ -491,15 +496,13 @@ static struct owner *owner_of(struct workers *w, uint64_t id)
 	return owner;
 }
 
-/* Takes the first job from the queue. */
-static struct job *take_first(struct workers *w, struct owner *owner)
+/* Takes the job from its queue. */
+static struct job *take(struct workers *w, struct job *job)
 {
-	struct job *job = owner->first;
-
-	w->nr_waiting--;
-	owner->first = job->next;
-	if (!owner->first)
-		owner->last = &owner->first;
+	*job->at = job->next;
+	*(job->next ? &job->next->at : &job->owner->last) = job->at;
+	job->owner->nr_waiting--;
+	HASH_DEL(w->waiting, job);
 	return job;
 }
 
@@ -511,7 +514,7 @@ void workers_free(struct workers *w)
 		end(w, &w->workers[i]);
 	for (struct owner *owner = w->owners; owner; owner = owner->hh.next)
 		while (owner->first)
-			free(take_first(w, owner));
+			free(take(w, owner->first));
 	end_openers(w);
 	end_starter();
 	hash_free_all(w->owners);
@@ -645,7 +648,7 @@ static struct owner *next_owner(const struct workers *w, bool only_own)
 	struct owner *next = NULL;
 	bool only_first;
 
-	if (!w->nr_waiting)
+	if (!w->waiting)
 		return NULL;
 	only_first = must_keep_last(w, now);
 	for (struct owner *owner = w->owners; owner; owner = owner->hh.next) {
@@ -711,7 +714,7 @@ static int begin_job(struct workers *w, struct worker *worker, struct owner *own
 	worker->tag = job->tag;
 	worker->owner = owner->id;
 	worker->busy = worker->used = true;
-	take_first(w, owner);
+	take(w, job);
 	if (!opens)
 		free(job);
 	return 0;
@@ -735,7 +738,7 @@ static int hand_to(struct workers *w, struct worker *worker, struct owner *owner
 {
 	if (is_hung(owner->id)) {
 		fail(worker, owner->first->tag, -ETIMEDOUT);
-		free(take_first(w, owner));
+		free(take(w, owner->first));
 		return 0;
 	}
 	if (worker->used && !is_own(w, worker, owner))
@@ -783,7 +786,7 @@ static bool give_up(struct workers *w, struct worker_answer *answer)
 	*answer = (struct worker_answer){ .tag = owner->first->tag,
 					  .error = w->start_error,
 					  .file.fd = -EBADF };
-	free(take_first(w, owner));
+	free(take(w, owner->first));
 	w->nr_asked--;
 	return true;
 }
@@ -800,12 +803,15 @@ static int add_job(struct workers *w, uint64_t tag, uint64_t owner_id, const voi
 	job = owner ? malloc(sizeof(*job) + bytes) : NULL;
 	if (!job)
 		return -ENOMEM;
-	*job = (struct job){ .tag = tag, .bytes = bytes, .keep = keep };
+	*job = (struct job){
+		.at = owner->last, .owner = owner, .tag = tag, .bytes = bytes, .keep = keep
+	};
 	memcpy(job->request, request, bytes);
 	*owner->last = job;
 	owner->last = &job->next;
+	owner->nr_waiting++;
+	HASH_ADD(hh, w->waiting, tag, sizeof(job->tag), job);
 	w->nr_asked++;
-	w->nr_waiting++;
 	hand_out(w);
 	return 0;
 }
@@ -815,30 +821,28 @@ int workers_ask(struct workers *w, uint64_t tag, uint64_t owner, const void *req
 	return add_job(w, tag, owner, request, bytes, 0);
 }
 
-static bool cancel(struct workers *w, struct owner *owner, uint64_t tag)
+static bool cancel(struct workers *w, struct job *job)
 {
-	for (struct job **at = &owner->first; *at; at = &(*at)->next) {
-		struct job *job = *at;
-
-		if (job->tag != tag)
-			continue;
-		*at = job->next;
-		if (owner->last == &job->next)
-			owner->last = at;
-		free(job);
-		w->nr_asked--;
-		w->nr_waiting--;
-		return true;
-	}
-	return false;
+	if (!job)
+		return false;
+	free(take(w, job));
+	w->nr_asked--;
+	return true;
 }
 
 bool workers_cancel(struct workers *w, uint64_t tag)
 {
-	for (struct owner *owner = w->owners; owner; owner = owner->hh.next)
-		if (cancel(w, owner, tag))
-			return true;
-	return false;
+	struct job *job;
+
+	HASH_FIND(hh, w->waiting, &tag, sizeof(tag), job);
+	return cancel(w, job);
+}
+
+bool workers_cancel_any(struct workers *w, uint64_t *tag)
+{
+	if (w->waiting)
+		*tag = w->waiting->tag;
+	return cancel(w, w->waiting);
 }
 
 void workers_give_up(struct workers *w, uint64_t tag)
@@ -984,6 +988,14 @@ uint64_t workers_nr_ended(const struct workers *w)
 size_t workers_nr_asked(const struct workers *w)
 {
 	return w->nr_asked;
+}
+
+size_t workers_nr_waiting(const struct workers *w, uint64_t id)
+{
+	const struct owner *owner;
+
+	HASH_FIND(hh, w->owners, &id, sizeof(id), owner);
+	return owner ? owner->nr_waiting : 0;
 }
 
 int workers_fd(const struct workers *w)

@@ -65,8 +65,12 @@ void workers_free(struct workers *workers);
  */
 int workers_ask(struct workers *workers, uint64_t tag, uint64_t owner, const void *request,
 		size_t bytes);
-/* Takes back the job with this tag, unless a worker has begun it. False: there is no such job */
+/*
+ * Takes back a job with this tag that no worker has begun; several may have it. False: there is none
+ */
 bool workers_cancel(struct workers *workers, uint64_t tag);
+/* The same for any job; *tag: its tag */
+bool workers_cancel_any(struct workers *workers, uint64_t *tag);
 /* Drops the job with this tag, and ends the worker that has begun it. */
 void workers_give_up(struct workers *workers, uint64_t tag);
 /* Takes an answer, or a failure. False: no job has ended yet; call again within 100 ms */
@@ -75,6 +79,8 @@ bool workers_take(struct workers *workers, struct worker_answer *answer);
 uint64_t workers_nr_ended(const struct workers *workers);
 /* how many jobs were asked for whose answers were not taken yet */
 size_t workers_nr_asked(const struct workers *workers);
+/* how many of this owner's no worker has begun */
+size_t workers_nr_waiting(const struct workers *workers, uint64_t owner);
 
 /* for poll(): readable when an answer has come */
 int workers_fd(const struct workers *workers);

@@ -10,7 +10,8 @@
 
 #define LEAST_AREA (256 << 10)
 #define MOST_AREA  (4 << 20)
-#define NR_OTHERS  4 /* owners, or users, at a time whose workers keep what they know */
+#define MANY_JOBS  1024 /* of an owner, that wait for a worker */
+#define NR_OTHERS  4    /* owners, or users, at a time whose workers keep what they know */
 
 /* of all workers of a set, parts of memory_limit: once for root's files, and half of it twice */
 static const struct worker_set {
@@ -157,9 +158,20 @@ int name_jobs_give(struct name_jobs *jobs, const struct name_job *job, bool asks
 			   name_sources_owner(jobs->sources, job->source), jobs->request, bytes);
 }
 
-bool name_jobs_cancel(struct name_jobs *jobs, const struct name_job *job)
+bool name_jobs_are_many(const struct name_jobs *jobs, const struct name_job *job)
 {
-	return workers_cancel(jobs->workers[job->set], tag_of(job));
+	return workers_nr_waiting(jobs->workers[job->set],
+				  name_sources_owner(jobs->sources, job->source)) > MANY_JOBS;
+}
+
+bool name_jobs_cancel(struct name_jobs *jobs, enum name_set set, struct name_job *job)
+{
+	uint64_t tag;
+
+	if (!workers_cancel_any(jobs->workers[set], &tag))
+		return false;
+	*job = job_of(set, tag);
+	return true;
 }
 
 void name_jobs_give_up(struct name_jobs *jobs, const struct name_job *job)

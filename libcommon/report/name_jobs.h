@@ -43,8 +43,10 @@ void name_jobs_free(struct name_jobs *jobs);
  */
 int name_jobs_give(struct name_jobs *jobs, const struct name_job *job, bool asks_debug,
 		   const uint64_t *frames, size_t nr);
-/* Takes back a job like this. False: there is none that no worker has begun */
-bool name_jobs_cancel(struct name_jobs *jobs, const struct name_job *job);
+/* Do so many of its owner wait that no more should be given? */
+bool name_jobs_are_many(const struct name_jobs *jobs, const struct name_job *job);
+/* Takes back a job of this set. False: workers have begun all of them */
+bool name_jobs_cancel(struct name_jobs *jobs, enum name_set set, struct name_job *job);
 /* Drops the job, and ends the worker that has begun it. */
 void name_jobs_give_up(struct name_jobs *jobs, const struct name_job *job);
 /*

@@ -20,11 +20,14 @@
 /* if known names take more, those that nobody asks for are forgotten */
 #define MAX_IDLE_BYTES (memory_limit / 64)
 #define MAX_SLOW       3
-#define LEAST_WANTED   256
+#define LEAST_WANTED   16
+#define LEAST_SOURCES  1024
 
 void name_sources_init(struct name_sources *s, struct modules *modules)
 {
-	*s = (struct name_sources){ .modules = modules, .share_ns = NAME_WAIT_NS };
+	*s = (struct name_sources){ .modules = modules,
+				    .most = LEAST_SOURCES,
+				    .share_ns = NAME_WAIT_NS };
 }
 
 static void drop(struct name_sources *s, struct name_source *source)
@@ -205,6 +208,20 @@ static bool has_ended(const struct name_source *source)
 static bool is_idle(const struct name_source *source)
 {
 	return !source->nr && !source->error && !source->passed_over && !source->gone;
+}
+
+void name_sources_bound(struct name_sources *s)
+{
+	struct name_source *source, *next;
+
+	if (HASH_COUNT(s->all) < s->most)
+		return;
+	HASH_ITER(hh, s->all, source, next)
+		if (is_forgotten(s, source->key) || has_ended(source) ||
+		    (is_idle(source) && !source->lacks_names && !source->has_dump))
+			drop(s, source);
+	forget_shares(s);
+	s->most = 2 * HASH_COUNT(s->all) + LEAST_SOURCES;
 }
 
 void name_sources_forget(struct name_sources *s)

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <uthash.h>
 
+#include "base/hash.h"
 #include "report/known_names.h"
 #include "unwind/modules.h"
 
@@ -64,6 +64,7 @@ struct name_source {
 struct name_sources {
 	struct modules *modules;
 	struct name_source *all;
+	unsigned most; /* name_sources_bound() */
 	struct name_share *shares;
 	struct known_names known[2]; /* [name_source_is_trusted()] */
 	bool some_gone;              /* a source was */
@@ -103,6 +104,11 @@ bool name_source_is_trusted(const struct name_source *source);
 /* Gives all processes of one user with code in no file the same share. 0 or -ENOMEM */
 int name_sources_note_user(struct name_sources *sources, pid_t pid, uint32_t uid);
 
+/*
+ * Once there are twice as many sources as after the last call: forgets those that are gone, and those
+ * of which nothing is wanted.
+ */
+void name_sources_bound(struct name_sources *sources);
 /*
  * Forgets the sources that are gone, and what the others have had of the report's time; names as
  * namer_forget() says.

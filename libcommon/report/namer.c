@@ -137,9 +137,9 @@ static int go_on_preparing(struct namer *n, const struct name_job *job,
 }
 
 /* Its module's names are read when it is seen next. */
-static void see_again(struct namer *n, const struct name_source *source)
+static void see_again(struct namer *n, uint64_t key)
 {
-	struct module *module = name_sources_module(&n->sources, source->key);
+	struct module *module = name_sources_module(&n->sources, key);
 
 	if (module)
 		module->seen = false;
@@ -165,7 +165,7 @@ static void take_aside(struct namer *n, const struct name_job *job,
 		 take(n, source, NULL, MAX_NAMED, answer) == -EBADMSG)
 		error = -EBADMSG;
 	if (error && name_source_may_try_again(source, error))
-		see_again(n, source);
+		see_again(n, job->source);
 	else if (error)
 		name_sources_give_up(&n->sources, source, error);
 }
@@ -198,8 +198,10 @@ static int see_module(struct namer *n, struct module *module)
 
 	if (module->seen || !may_vanish(module))
 		return 0;
-	module->seen = true;
 	job.set = name_sources_set_of(&n->sources, job.source);
+	if (name_jobs_are_many(&n->jobs, &job)) /* it may be seen again */
+		return 0;
+	module->seen = true;
 	return name_jobs_give(&n->jobs, &job, must_ask_debug(n, job.source), NULL, 0);
 }
 
@@ -247,14 +249,15 @@ static int follow_code(struct namer *n, struct name_source *source)
 	int error = 0;
 
 	/* it is being prepared; these are asked for later */
-	if (must_ask_debug(n, source->key) && !source->error)
+	if ((must_ask_debug(n, source->key) && !source->error) ||
+	    name_jobs_are_many(&n->jobs, &job))
 		return 0;
 	name_source_sort_wanted(source);
 	for (size_t at = 0, some; at < source->nr && !error && may_ask(n, source); at += some) {
 		some = source->nr - at < MAX_NAMED ? source->nr - at : MAX_NAMED;
 		error = name_jobs_give(&n->jobs, &job, false, source->wanted + at, some);
 	}
-	source->nr = 0;
+	name_source_drop_wanted(source);
 	return error;
 }
 
@@ -278,6 +281,7 @@ int namer_follow(struct namer *n)
 	if (now - n->followed_ns < FOLLOW_NS)
 		return 0;
 	n->followed_ns = now;
+	name_sources_bound(&n->sources);
 	HASH_ITER(hh, n->sources.all, source, next)
 		if (source->nr && !error)
 			error = follow_code(n, source);
@@ -479,19 +483,12 @@ static int ask_for_wanted(struct namer *n, struct name_source *source)
  */
 static void stop_following(struct namer *n)
 {
-	struct name_source *source, *next;
+	struct name_job job;
 
-	HASH_ITER(hh, n->sources.all, source, next) {
-		struct name_job job = { .kind = NAME_FOLLOW,
-					.set = source->set,
-					.source = source->key };
-
-		while (name_jobs_cancel(&n->jobs, &job))
-			;
-		job.kind = NAME_PREPARE;
-		if (name_jobs_cancel(&n->jobs, &job))
-			see_again(n, source);
-	}
+	for (enum name_set set = 0; set < NR_NAME_SETS; set++)
+		while (name_jobs_cancel(&n->jobs, set, &job))
+			if (job.kind == NAME_PREPARE)
+				see_again(n, job.source);
 }
 
 static int ask_for_trusted(struct namer *n)

@@ -28,6 +28,7 @@ struct slabs {
 	struct slab_source source;
 	size_t nr;
 	uint64_t used; /* bytes */
+	struct user_room room;
 	struct slab slabs[NR_SLABS];
 };
 
@@ -40,6 +41,7 @@ int slabs_new(struct slabs **slabs, struct slab_source source)
 	s->source = source;
 	if (!s->source.max || s->source.max > NR_SLABS)
 		s->source.max = NR_SLABS;
+	s->room.max = (size_t)s->source.max * SLAB_BYTES;
 	*slabs = s;
 	return 0;
 }
@@ -50,7 +52,13 @@ void slabs_free(struct slabs *slabs)
 		return;
 	for (size_t i = 0; i < slabs->nr; i++)
 		free(slabs->slabs[i].free);
+	user_room_empty(&slabs->room);
 	free(slabs);
+}
+
+struct room_user *slabs_user(struct slabs *slabs, uint32_t uid)
+{
+	return user_room_of(&slabs->room, uid);
 }
 
 /* All of the slab is free. loc 0 means none */

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/user_room.h"
 #include "slabs_abi.h"
 
 /* what extents are aligned to, and rounded up to */
@@ -49,6 +50,12 @@ void slabs_release(struct slabs *slabs, loc_t loc, size_t size);
 
 /* Frees all extents. The slabs stay. */
 void slabs_reset(struct slabs *slabs);
+
+/*
+ * A user's share of all memory in the slabs. Who allocates for a user charges it (base/user_room.h).
+ * Valid until slabs_free(). NULL: no memory
+ */
+struct room_user *slabs_user(struct slabs *slabs, uint32_t uid);
 
 /*
  * the memory at loc, of which SLAB_SLACK bytes can always be read; NULL where there is no such slab

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <uthash.h>
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/order.h"
 #include "base/paged.h"
 #include "dwarf/gopclntab.h"
@@ -366,6 +366,10 @@ const char *module_explain(int error)
 		return "it was not found any more: its processes have ended";
 	case -ENOSPC:
 		return "no room for its table, see --max-memory";
+	case -EDQUOT:
+		return "no room for more tables of its user's files, see --max-memory";
+	case -EAGAIN:
+		return "too many files of its user were new at a time";
 	case -ENOMEM:
 		return "its table takes too much memory to make, see --max-memory";
 	default:

@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <uthash.h>
 
+#include "base/hash.h"
 #include "process/proc_maps.h"
 #include "process/process_event.h"
 #include "processes_abi.h"

@@ -15,8 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <uthash.h>
 
+#include "base/hash.h"
 #include "unwind/mapping_list.h"
 #include "unwind/processes.h"
 #include "unwind/regions.h"

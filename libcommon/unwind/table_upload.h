@@ -23,9 +23,13 @@ struct extent {
 struct extents {
 	struct extent *of;
 	size_t nr, room;
+	struct room_user *user; /* who pays: slabs_user(); NULL: nobody */
 };
 
-/* Allocates this many bytes, and records them. 0 with errno set on failure */
+/*
+ * Allocates this many bytes, and records them. 0 with errno set on failure: EDQUOT if its user may
+ * have no more
+ */
 loc_t extents_take(struct slabs *slabs, size_t size, struct extents *extents);
 /* Frees all but the first `kept`. */
 void extents_release(struct slabs *slabs, struct extents *extents, size_t kept);

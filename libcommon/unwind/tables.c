@@ -4,9 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
+#include "process/workers.h"
 #include "base/memory_limit.h"
 #include "unwind/table_upload.h"
 #include "tables_abi.h"
@@ -174,11 +175,12 @@ static void give_back(struct tables *tables, uint32_t id)
 	tables->nr_evicted++;
 	if (module)
 		module->code_error = 0;
-	/* errors that may not come again: the file is tried once more */
 	if (module)
 		module->moved = true;
-	if (module && (module->error == -ENOSPC || module->error == -ENOMEM ||
-		       module->error == -ETIMEDOUT || module->error == -ESTALE))
+	/* errors that may not come again: the file is tried once more */
+	if (module &&
+	    (module->error == -ENOSPC || module->error == -EDQUOT || module->error == -ENOMEM ||
+	     module->error == -EAGAIN || module->error == -ETIMEDOUT || module->error == -ESTALE))
 		module->error = 0;
 }
 
@@ -315,23 +317,34 @@ static void write_code(struct tables *tables, struct module *module, struct comp
 
 /* ---- asking ---- */
 
-/* Has a worker make it. False: there is none, or no memory for the request */
-static bool leave_to_worker(struct tables *tables, const struct module *module, bool of_code,
-			    bool much)
+/*
+ * Has a worker make it. False: it is made, or why it cannot be. Who opens files of users, and parses
+ * them, has no rights: the tool itself makes only tables of images that it has in memory
+ */
+static bool leave_to_worker(struct tables *tables, struct module *module, bool of_code, bool much,
+			    struct compiled *made)
 {
 	struct foreign *foreign = modules_foreign(tables->modules);
 	struct mapped_file file = module_file(module);
+	int error;
 
-	return foreign && !module->image &&
-	       !foreign_ask_table(foreign, module->id, &file, &module->key, module->owner, of_code,
+	if (!foreign || module->image) {
+		module_compile(module, of_code, made);
+		return false;
+	}
+	error = foreign_ask_table(foreign, module->id, &file, &module->key, module->owner, of_code,
 				  much);
+	if (error)
+		*made = (struct compiled){ .error = error };
+	return !error;
 }
 
-static int make_header(struct tables *tables, uint32_t module_id)
+static int make_header(struct tables *tables, const struct module *module)
 {
-	struct module_table *of = table_of(tables, module_id);
-	struct published_module header = { .id = module_id, .pending = PENDING_CFI };
+	struct module_table *of = table_of(tables, module->id);
+	struct published_module header = { .id = module->id, .pending = PENDING_CFI };
 
+	of->extents.user = slabs_user(tables->slabs, OWNERS_UID(module->owner));
 	of->loc = extents_take(tables->slabs, sizeof(header), &of->extents);
 	if (!of->loc && errno == ENOSPC && tables_make_room(tables))
 		of->loc = extents_take(tables->slabs, sizeof(header), &of->extents);
@@ -362,12 +375,11 @@ int tables_make(struct tables *tables, uint32_t module_id)
 	of->tried = true;
 	if (module->error)
 		return 0;
-	module->error = make_header(tables, module_id);
+	module->error = make_header(tables, module);
 	if (module->error)
 		return module->error == -ENOMEM ? -ENOMEM : 0;
-	if (leave_to_worker(tables, module, false, false))
+	if (leave_to_worker(tables, module, false, false, &compiled))
 		return 0;
-	module_compile(module, false, &compiled);
 	write_cfi(tables, module, &compiled);
 	return module->error == -ENOMEM ? -ENOMEM : 0;
 }
@@ -392,10 +404,9 @@ bool tables_want(struct tables *tables, uint32_t module_id)
 		return false;
 	if (!(header_of(tables, module_id)->pending & PENDING_CODE))
 		return true;
-	of->code_asked = leave_to_worker(tables, module, true, false);
+	of->code_asked = leave_to_worker(tables, module, true, false, &compiled);
 	if (of->code_asked)
 		return false;
-	module_compile(module, true, &compiled);
 	write_code(tables, module, &compiled);
 	return true;
 }
@@ -493,16 +504,16 @@ int tables_fd(const struct tables *tables)
  * A table that needs much memory is made alone, and so is one whose file timed out. That file is
  * tried again: its disk may be slow at first, and what was read stays in the page cache.
  */
-static bool ask_again(struct tables *tables, uint32_t id, bool of_code, int error)
+static bool ask_again(struct tables *tables, uint32_t id, bool of_code, struct compiled *made)
 {
 	struct module_table *of = table_of(tables, id);
-	bool slow = error == -ETIMEDOUT && of->nr_timeouts[of_code]++ < MAX_TIMEOUTS;
-	bool large = (error == -ENOMEM || error == -EFBIG) && !of->much[of_code];
+	bool slow = made->error == -ETIMEDOUT && of->nr_timeouts[of_code]++ < MAX_TIMEOUTS;
+	bool large = (made->error == -ENOMEM || made->error == -EFBIG) && !of->much[of_code];
 
 	if (!slow && !large)
 		return false;
 	of->much[of_code] = true;
-	return leave_to_worker(tables, modules_get(tables->modules, id), of_code, true);
+	return leave_to_worker(tables, modules_get(tables->modules, id), of_code, true, made);
 }
 
 static unsigned take_made(struct tables *tables)
@@ -517,7 +528,7 @@ static unsigned take_made(struct tables *tables)
 		if (tables->made)
 			tables->made(tables->made_arg, modules_get(tables->modules, id)->tid,
 				     compiled.cpu_ns);
-		if (ask_again(tables, id, of_code, compiled.error))
+		if (ask_again(tables, id, of_code, &compiled))
 			continue;
 		if (!of_code)
 			write_cfi(tables, modules_get(tables->modules, id), &compiled);

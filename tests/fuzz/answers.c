@@ -213,6 +213,18 @@ bool workers_cancel(struct workers *w, uint64_t tag)
 	return false;
 }
 
+bool workers_cancel_any(struct workers *w, uint64_t *tag)
+{
+	(void)w, (void)tag;
+	return false;
+}
+
+size_t workers_nr_waiting(const struct workers *w, uint64_t owner)
+{
+	(void)w, (void)owner;
+	return 0;
+}
+
 void workers_give_up(struct workers *w, uint64_t tag)
 {
 	(void)w, (void)tag;

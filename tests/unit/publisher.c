@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "unwind/publisher.h"
+#include "unwind/table_upload.h"
 #include "check.h"
 #include "read_self.h"
 
@@ -237,6 +238,36 @@ static void test_failures(void)
 	check(list_of(handles[0]), "and it goes on when they can be read");
 }
 
+/* one user's tables leave room for another's, whatever they are of; what is released is there again */
+static void test_shares(void)
+{
+	enum { BYTES = 4096, ALL = 2 * SLAB_BYTES };
+	struct extents of[3] = {};
+	size_t taken[3] = {};
+	struct slabs *s;
+
+	check(!slabs_new(&s, (struct slab_source){ .add = plain_slab, .max = 2 }));
+	for (uint32_t uid = 1; uid <= 2; uid++) {
+		of[uid].user = slabs_user(s, uid);
+		while (extents_take(s, BYTES, &of[uid]))
+			taken[uid] += BYTES;
+		check(errno == EDQUOT && taken[uid] > 0.4 * (ALL - taken[1] * (uid == 2)) &&
+			      taken[uid] <= 0.5 * ALL,
+		      "user %u has %zu bytes", uid, taken[uid]);
+	}
+	of[0].user = slabs_user(s, 0);
+	while (extents_take(s, BYTES, &of[0]))
+		taken[0] += BYTES;
+	check(errno == ENOSPC && taken[0] > ALL / 8, "root has %zu bytes", taken[0]);
+	extents_release(s, &of[1], 0);
+	check(extents_take(s, BYTES, &of[1]), "user 1 has some again");
+	for (int uid = 0; uid < 3; uid++) {
+		extents_release(s, &of[uid], 0);
+		free(of[uid].of);
+	}
+	slabs_free(s);
+}
+
 int main(void)
 {
 	struct publisher_target target = { .settle = settle,
@@ -255,6 +286,7 @@ int main(void)
 	test_modules_are_kept();
 	test_invalidation();
 	test_failures();
+	test_shares();
 	processes_free(&processes);
 	publisher_free(publisher);
 	tables_free(tables);

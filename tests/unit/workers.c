@@ -393,6 +393,32 @@ static void test_cancelled(void)
 	workers_free(w);
 }
 
+/* Very many wait: taking one back takes no longer than of few. */
+static void test_many_cancelled(void)
+{
+	enum { MANY = 50000 };
+	uint64_t tag, cancelled = 0, any = 0, began;
+	struct workers *w;
+
+	check(!workers_new(&w, 1, AREA, &limits, work));
+	check(!workers_call(w, 0, "r", 2, 0).error);
+	for (tag = 1; tag <= MANY; tag++)
+		if (workers_ask(w, tag, USER(tag % 2), "r", 2))
+			break;
+	check(workers_nr_waiting(w, USER(0)) + workers_nr_waiting(w, USER(1)) == MANY - 1 &&
+	      workers_nr_waiting(w, USER(2)) == 0);
+	began = clock_cpu_ns();
+	for (tag = MANY; tag > MANY / 2; tag--)
+		cancelled += workers_cancel(w, tag);
+	while (workers_cancel_any(w, &tag))
+		any += tag;
+	check(clock_cpu_ns() - began < 1000000000, "%llu ms",
+	      (unsigned long long)(clock_cpu_ns() - began) / 1000000);
+	check(cancelled == MANY / 2 && any == (uint64_t)MANY / 2 * (MANY / 2 + 1) / 2 - 1);
+	check(workers_nr_asked(w) == 1 && !workers_nr_waiting(w, USER(1)), "the first has begun");
+	workers_free(w);
+}
+
 /*
  * Where no worker can be started, each job has its answer nevertheless; later, when one can, too.
  */
@@ -740,6 +766,7 @@ int main(void)
 	test_many();
 	test_owners();
 	test_cancelled();
+	test_many_cancelled();
 	test_opened();
 	test_apart(UINT64_MAX);
 	test_apart(OWNERS_APART);

@@ -27,13 +27,16 @@ static int process_new(void **own, struct slabs *slabs, pid_t pid)
 {
 	struct hotspot_module module = { .module.pending = PENDING_ROWS };
 	struct hotspot *h = calloc(1, sizeof(*h));
+	uint32_t uid;
 
 	if (!h)
 		return -ENOMEM;
 	h->slabs = slabs;
 	h->pid = pid;
-	h->user = hotspot_user_of(OWNERS_UID(owner_of_process(pid)));
-	if (!h->user) {
+	uid = OWNERS_UID(owner_of_process(pid));
+	h->user = hotspot_user_of(uid);
+	h->slabs_user = slabs_user(slabs, uid);
+	if (!h->user || !h->slabs_user) {
 		free(h);
 		return -ENOMEM;
 	}
@@ -80,7 +83,6 @@ static void process_free(void *own)
 	}
 	free(h->all);
 	free(h->pieces);
-	free(h->extent_bytes);
 	free(h->old);
 	hotspot_methods_free(&h->methods);
 	free(h);

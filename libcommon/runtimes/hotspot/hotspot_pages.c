@@ -13,6 +13,24 @@
 /* a walk may still be reading what was replaced: no walk takes a hundredth of that */
 #define KEPT_NS 1000000000ULL
 
+/* 0: no room, or the user may have no more */
+static loc_t take(const struct hotspot *h, uint32_t bytes)
+{
+	loc_t loc = user_room_has(h->slabs_user, bytes) ? slabs_alloc(h->slabs, bytes) : 0;
+
+	if (loc)
+		user_room_charge(h->slabs_user, bytes);
+	return loc;
+}
+
+static void release(const struct hotspot *h, loc_t loc, uint32_t bytes)
+{
+	if (!loc)
+		return;
+	slabs_release(h->slabs, loc, bytes);
+	user_room_give(h->slabs_user, bytes);
+}
+
 static struct table_page *page_at(const struct hotspot *h, uint32_t nr)
 {
 	return (struct table_page *)slabs_at(h->slabs, h->pages) + nr;
@@ -21,11 +39,12 @@ static struct table_page *page_at(const struct hotspot *h, uint32_t nr)
 void hotspot_release_pages(struct hotspot *h)
 {
 	for (uint32_t i = 0; i < h->nr_pages; i++)
-		slabs_release(h->slabs, page_at(h, i)->rows, h->extent_bytes[i]);
+		release(h, page_at(h, i)->rows, h->extent_bytes[i]);
 	for (size_t i = 0; i < h->nr_old; i++)
-		slabs_release(h->slabs, h->old[i].loc, h->old[i].bytes);
-	if (h->pages)
-		slabs_release(h->slabs, h->pages, h->nr_pages * sizeof(struct table_page));
+		release(h, h->old[i].loc, h->old[i].bytes);
+	release(h, h->pages, h->nr_pages * sizeof(struct table_page));
+	user_room_give(h->user, h->nr_pages * sizeof(*h->extent_bytes));
+	free(h->extent_bytes);
 }
 
 void hotspot_release_old(struct hotspot *h, uint64_t now)
@@ -33,13 +52,13 @@ void hotspot_release_old(struct hotspot *h, uint64_t now)
 	size_t done = 0;
 
 	for (; done < h->nr_old && h->old[done].until_ns <= now; done++)
-		slabs_release(h->slabs, h->old[done].loc, h->old[done].bytes);
+		release(h, h->old[done].loc, h->old[done].bytes);
 	if (done)
 		memmove(h->old, h->old + done, (h->nr_old - done) * sizeof(*h->old));
 	h->nr_old -= done;
 }
 
-/* Without memory to remember it, it is not used again, which does no harm. */
+/* Without memory to remember it, it is not used again, and its user pays on. */
 static void release_later(struct hotspot *h, loc_t loc, uint32_t bytes)
 {
 	if (loc && !array_reserve(&h->old, &h->old_room, h->nr_old + 1))
@@ -88,17 +107,31 @@ static void put_row(struct page_writer *w, uint32_t pc, uint32_t rule)
 		w->rows[w->nr_rows++] = pc | rule << PAGE_ROWS_SHIFT;
 }
 
+/* the row that the piece has at this address, which lies behind its start; row 0 if none has begun */
+static uint32_t row_at(const struct piece *piece, uint64_t address)
+{
+	uint32_t low = 0, high = piece->nr_rows;
+
+	while (high - low > 1) {
+		uint32_t middle = (low + high) / 2;
+
+		if (piece->blob.start + piece->rows[middle].at <= address)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* what of the piece lies in the page at this address; false: the page cannot hold so much */
 static bool put_piece(struct page_writer *w, const struct piece *piece, uint64_t page)
 {
 	w->first_rule = w->nr_rules;
-	for (uint32_t i = 0; i < piece->nr_rows; i++) {
+	for (uint32_t i = row_at(piece, page); i < piece->nr_rows; i++) {
 		uint64_t from = piece->blob.start + piece->rows[i].at;
-		uint64_t to = i + 1 < piece->nr_rows ? piece->blob.start + piece->rows[i + 1].at
-						     : piece->blob.end;
 
-		if (to <= page || from >= page + PAGE_BYTES)
-			continue;
+		if (from >= page + PAGE_BYTES)
+			break;
 		if (w->nr_rules + 2 > MAX_PAGE_RULES)
 			return false;
 		put_row(w, from < page ? 0 : from - page,
@@ -139,7 +172,7 @@ static bool fill_page(const struct hotspot *h, struct page_writer *w, uint64_t p
 
 static loc_t write_rows(const struct hotspot *h, const struct page_writer *w, uint32_t bytes)
 {
-	loc_t loc = slabs_alloc(h->slabs, bytes);
+	loc_t loc = take(h, bytes);
 	uint8_t *to = loc ? slabs_at(h->slabs, loc) : NULL;
 
 	for (uint32_t i = 0; i < w->nr_rows && to; i++)
@@ -192,9 +225,11 @@ int hotspot_make_pages(struct hotspot *h)
 	nr = (end - start + PAGE_BYTES - 1) / PAGE_BYTES;
 	if (nr > max)
 		nr = max;
-	h->extent_bytes = calloc(nr, sizeof(*h->extent_bytes));
-	h->pages = h->extent_bytes ? slabs_alloc(h->slabs, nr * sizeof(struct table_page)) : 0;
+	h->extent_bytes = user_room_new(h->user, nr * sizeof(*h->extent_bytes));
+	h->pages = h->extent_bytes ? take(h, nr * sizeof(struct table_page)) : 0;
 	if (!h->pages) {
+		if (h->extent_bytes)
+			user_room_give(h->user, nr * sizeof(*h->extent_bytes));
 		free(h->extent_bytes);
 		h->extent_bytes = NULL;
 		return -ENOMEM;

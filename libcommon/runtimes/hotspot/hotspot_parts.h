@@ -45,7 +45,8 @@ struct extent {
 struct hotspot { /* of a process */
 	struct slabs *slabs;
 	pid_t pid;
-	struct room_user *user; /* who pays for pieces, methods and names */
+	struct room_user *user;       /* who pays for pieces, methods and names, */
+	struct room_user *slabs_user; /* and for what is in the slabs */
 	loc_t module;
 	bool has_image, is_hopeless, is_read;
 	struct hotspot_image image;
