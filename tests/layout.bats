@@ -66,6 +66,10 @@ uses() {
 	grep -rqE '#include <bpf/' libcommon/kernel	# the pattern does find uses
 }
 
+@test "uthash: by way of base/hash.h only, whose seed nobody knows" {
+	grep -rlw 'uthash.h' libcommon tools | grep -vx libcommon/base/hash.h | none
+}
+
 @test "machines: only the folders of machines say what differs, and each has the same files in bpf/" {
 	local machine
 	grep -rnE '__(x86_64|aarch64|i386|arm)__' bpf libcommon tools --include='*.[ch]' | none

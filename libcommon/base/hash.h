@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What uthash lacks. */
+/*
+ * uthash, with a hash whose seed nobody knows: many keys are chosen by users, such as paths, names
+ * and addresses. And what uthash lacks.
+ */
 #ifndef EHPERF_BASE_HASH_H
 #define EHPERF_BASE_HASH_H
 
 #include <stdlib.h>
+
+#include "base/seed.h"
+
+#define HASH_FUNCTION(key, length, hash) \
+	((hash) = (unsigned)seeded_hash(NULL, 0, (const char *)(key), (length)))
 #include <uthash.h>
 
 /* Empties a hash and frees its elements, which own nothing else. */

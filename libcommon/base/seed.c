@@ -34,8 +34,11 @@ static uint64_t add(uint64_t hash, uint64_t key, uint64_t number)
  */
 uint64_t seeded_hash(const uint64_t *numbers, size_t nr, const char *bytes, size_t length)
 {
-	uint64_t key = process_seed() % PRIME, hash = 1, word;
+	static uint64_t key;
+	uint64_t hash = 1, word;
 
+	if (!key)
+		key = process_seed() % PRIME;
 	for (size_t i = 0; i < nr; i++)
 		hash = add(hash, key, numbers[i]);
 	for (size_t at = 0, some; at < length; at += some) {

@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <uthash.h>
 
 #include "base/child_limits.h"
 #include "base/clock.h"
+#include "base/memory_limit.h"
+#include "base/hash.h"
 #include "base/order.h"
 #include "dwarf/bounded_child.h"
 #include "dwarf/gopclntab.h"
@@ -17,7 +18,7 @@
 #define REPLY_TIMEOUT_MS  15000
 #define MAX_CHILDREN      4          /* at a time */
 #define ANSWERS_MAX_BYTES (64 << 20) /* what a child may grow by after it has opened its file */
-#define MAX_CACHE_BYTES   (64 << 20) /* of one file's answers */
+#define MAX_CACHE_BYTES   (memory_limit / 8) /* of all files' answers: users share it */
 #define MAX_NAME          4096
 #define NOTHING           2 /* bytes of a reply */
 
@@ -37,10 +38,11 @@ struct known_name {
 	char raw[];
 };
 
-/* what was waited in this report for the files of one user */
-struct user_time {
-	uint32_t user; /* 0: of trusted files */
-	uint64_t waited_ns;
+/* what the files of one user have taken */
+struct user_account {
+	uint32_t user;          /* 0: of trusted files */
+	uint64_t waited_ns;     /* in this report */
+	struct room_user *room; /* for answers */
 	UT_hash_handle hh;
 };
 
@@ -50,7 +52,7 @@ struct source_places {
 	bool nothing;                      /* the file has neither DWARF nor Go's table */
 	struct source_places *used_before; /* in `used` */
 	bool no_demangle;
-	struct user_time *time;
+	struct user_account *account;
 	uint64_t bytes_before; /* of the tool, when the child was started */
 	struct known_place *known;
 	struct known_name *names;
@@ -61,7 +63,7 @@ struct source_places {
 
 /* those with a child, the last one used first */
 static struct source_places *used;
-static struct user_time *times;
+static struct user_account *accounts;
 
 #define MAX_OPENED_FILES (1 + 2 * MAX_DEBUG_FILES)
 
@@ -201,41 +203,47 @@ static size_t answer(void *arg, const char *request, size_t size, char *reply, s
 /* ---- in the tool ---- */
 
 /* NULL: no memory */
-static struct user_time *time_of(uint32_t user)
+static struct user_account *account_of(uint32_t user)
 {
-	struct user_time *time;
+	static struct user_room room = { .whole = &memory_room };
+	struct user_account *account;
 
-	HASH_FIND_INT(times, &user, time);
-	if (time)
-		return time;
-	time = calloc(1, sizeof(*time));
-	if (!time)
+	HASH_FIND_INT(accounts, &user, account);
+	if (account)
+		return account;
+	room.max = MAX_CACHE_BYTES;
+	account = calloc(1, sizeof(*account));
+	if (account)
+		account->room = user_room_of(&room, user);
+	if (!account || !account->room) {
+		free(account);
 		return NULL;
-	time->user = user;
-	HASH_ADD_INT(times, user, time);
-	return time;
+	}
+	account->user = user;
+	HASH_ADD_INT(accounts, user, account);
+	return account;
 }
 
-static uint64_t left_ns(const struct user_time *time)
+static uint64_t left_ns(const struct user_account *account)
 {
 	uint64_t most = PLACES_MAX_MS * 1000000ULL, all = 0;
 
-	if (time->user) {
-		for (const struct user_time *user = times; user; user = user->hh.next)
+	if (account->user) {
+		for (const struct user_account *user = accounts; user; user = user->hh.next)
 			all += user->user ? user->waited_ns : 0;
-		most = left_by_others(time->waited_ns, all, PLACES_OTHERS_MS * 1000000ULL) / 2;
+		most = left_by_others(account->waited_ns, all, PLACES_OTHERS_MS * 1000000ULL) / 2;
 	}
-	return time->waited_ns < most ? most - time->waited_ns : 0;
+	return account->waited_ns < most ? most - account->waited_ns : 0;
 }
 
 int source_places_new(struct source_places **places, uint32_t user, bool no_demangle)
 {
-	struct user_time *time = time_of(user);
+	struct user_account *account = account_of(user);
 
-	*places = time ? calloc(1, sizeof(**places)) : NULL;
+	*places = account ? calloc(1, sizeof(**places)) : NULL;
 	if (!*places)
 		return -ENOMEM;
-	(*places)->time = time;
+	(*places)->account = account;
 	(*places)->no_demangle = no_demangle;
 	return 0;
 }
@@ -255,7 +263,14 @@ static void forget(struct source_places *p)
 		free(name->name);
 		free(name);
 	}
+	user_room_give(p->account->room, p->known_bytes);
 	p->known_bytes = 0;
+}
+
+static void charge(struct source_places *p, size_t bytes)
+{
+	p->known_bytes += bytes;
+	user_room_charge(p->account->room, bytes);
 }
 
 static void stop_child(struct source_places *p)
@@ -337,7 +352,7 @@ static bool start_child(struct source_places *p, const struct opener *opener)
 	p->bytes_before = child_memory(0);
 	began = clock_ns();
 	opens = opener->open(opener->arg, &from.opened, &from.debug);
-	p->time->waited_ns += clock_ns() - began;
+	p->account->waited_ns += clock_ns() - began;
 	if (!opens)
 		return false;
 	work.nr_files = list_files(&from.opened, fds);
@@ -353,18 +368,18 @@ static bool start_child(struct source_places *p, const struct opener *opener)
 
 static bool may_ask(const struct source_places *p)
 {
-	return p->overruns < PLACES_MAX_OVERRUNS && left_ns(p->time);
+	return p->overruns < PLACES_MAX_OVERRUNS && left_ns(p->account);
 }
 
 static size_t ask_child(struct source_places *p, uint64_t vaddr, char *reply, size_t max)
 {
 	/* opening may have used it up */
-	uint64_t began = clock_ns(), left_ms = left_ns(p->time) / 1000000;
+	uint64_t began = clock_ns(), left_ms = left_ns(p->account) / 1000000;
 	size_t got;
 
 	bounded_child_wait(&p->child, left_ms < REPLY_TIMEOUT_MS ? left_ms : REPLY_TIMEOUT_MS);
 	got = bounded_child_ask(&p->child, &vaddr, sizeof(vaddr), reply, max);
-	p->time->waited_ns += clock_ns() - began;
+	p->account->waited_ns += clock_ns() - began;
 	return got;
 }
 
@@ -416,7 +431,7 @@ static const struct known_name *name_of(struct source_places *p, const char *raw
 		free(known);
 		return NULL;
 	}
-	p->known_bytes += sizeof(*known) + length + strlen(known->name);
+	charge(p, sizeof(*known) + length + strlen(known->name));
 	HASH_ADD_KEYPTR(hh, p->names, known->raw, length, known);
 	return known;
 }
@@ -463,7 +478,7 @@ static struct known_place *remember(struct source_places *p, uint64_t vaddr, con
 		free(places);
 		return NULL;
 	}
-	if (p->known_bytes > MAX_CACHE_BYTES)
+	if (!user_room_has(p->account->room, 1))
 		forget(p);
 	*known = (struct known_place){ .vaddr = vaddr };
 	memcpy(known->reply, reply, size);
@@ -473,7 +488,7 @@ static struct known_place *remember(struct source_places *p, uint64_t vaddr, con
 		places[known->nr++] = place;
 	fitting = realloc(places, (known->nr + 1) * sizeof(place));
 	known->places = fitting ? fitting : places;
-	p->known_bytes += sizeof(*known) + size + known->nr * sizeof(place);
+	charge(p, sizeof(*known) + size + known->nr * sizeof(place));
 	HASH_ADD(hh, p->known, vaddr, sizeof(known->vaddr), known);
 	return known;
 }
@@ -513,8 +528,8 @@ bool source_places_lacking(const struct source_places *p)
 
 void source_places_begin(void)
 {
-	for (struct user_time *time = times; time; time = time->hh.next)
-		time->waited_ns = 0;
+	for (struct user_account *account = accounts; account; account = account->hh.next)
+		account->waited_ns = 0;
 }
 
 uint64_t source_places_refused(const struct source_places *p)

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <uthash.h>
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/order.h"
 #include "base/search.h"
 #include "dwarf/eh_frame.h"

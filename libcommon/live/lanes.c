@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "base/array.h"
+#include "base/hash.h"
 
 const char *const lane_names[NR_LANE_STATES] = {
 	[LANE_RUNNING] = "Running",

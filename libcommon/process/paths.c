@@ -4,14 +4,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
-#include "base/seed.h"
-
-/* users choose the paths of what they map: nobody is to know which collide */
-#undef HASH_FUNCTION
-#define HASH_FUNCTION(key, length, hash) \
-	((hash) = (unsigned)seeded_hash(NULL, 0, (const char *)(key), (length)))
+#include "base/hash.h"
 
 struct path {
 	UT_hash_handle hh;

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <uthash.h>
 
+#include "base/hash.h"
 #include "base/user_room.h"
 #include "report/namer_work.h"
 

@@ -7,7 +7,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <uthash.h>
+
+#include "base/hash.h"
 
 struct process_note {
 	uint32_t pid;

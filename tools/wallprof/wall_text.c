@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-#include <uthash.h>
 
 #include "base/hash.h"
 #include "base/order.h"

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <uthash.h>
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/search.h"
 #include "process/proc_maps.h"
 
