@@ -79,7 +79,7 @@ help:
 	@echo "make              builds the tools, as build/TOOL. V=1: shows commands. STATIC=1: without libraries"
 	@echo "make demo         shows the hottest whole stack of five of the distribution's programs; as root"
 	@echo "make check        tests in 2 minutes with the build's packages, bats and jq; as root, or what others may"
-	@echo "make test         tests what each tool promises, in 6 minutes, or 8 if others use the CPUs; packages of 370 MB; as root"
+	@echo "make test         tests what each tool promises, in 6 minutes, or 8 if others use the CPUs; packages of 890 MB; as root"
 	@echo "make test-full    tests everything, in more than an hour; packages of 2.7 GB; as root. ONLY=java: that"
 	@echo "make bench        measures ours beside the alternatives, in an hour; as root. One: make bench-load"
 	@echo "make pictures     draws README's pictures anew; as root"

@@ -5,8 +5,8 @@
  * The kernel and the host run this code.
  *
  * Only this header and the code that makes a file's table (unwind_table.h) decide which source of a
- * rule is used. A pc has the first of these rules: known code, Go's own tables, CFI, code rules. If
- * it has none, its caller is guessed (walk/guess.bpf.h).
+ * rule is used. A pc has the first of these: known code, Go's own tables, CFI, rules derived from
+ * instructions. If it has none, its caller is guessed (walk/guess.bpf.h).
  */
 #ifndef EHPERF_WALK_WALK_BPF_H
 #define EHPERF_WALK_WALK_BPF_H
@@ -20,7 +20,8 @@
 
 /*
  * Loads the window so that it has the 8 bytes at addr. It begins a little below addr, but not below
- * sp, and has as many bytes as can be read. If that fails, it begins at addr.
+ * sp, and has as many bytes as can be read. If a page is missing, it goes from addr to its page's
+ * end.
  */
 static __always_inline bool load_window(struct user_walk *u, __u64 addr)
 {
@@ -290,8 +291,8 @@ VERIFIED_ONCE int load_stack(struct user_walk *u, __u64 addr)
 	if (load_window(u, addr))
 		return true;
 	/*
-	 * After the instruction `leave`, GCC's CFI is wrong for saved registers. Only this register
-	 * becomes unknown.
+	 * After the instruction `leave`, GCC's CFI is wrong for saved registers. So one that cannot
+	 * be read becomes unknown, and the step goes on.
 	 */
 	if (!u->frame.stage || u->frame.stage > SAVED_RA)
 		return false;
@@ -319,12 +320,12 @@ static __always_inline int leave_frame(struct user_walk *u)
 
 	u->todo = TODO_ENTER;
 	u->frame.by_call = !(u->rule.flags & RULE_SIGNAL);
+	if (by_record)
+		u->by_fp = true;
 	/*
 	 * A rule from code assumes that a call precedes the return address. If none does, the stack
 	 * ends.
 	 */
-	if (by_record)
-		u->by_fp = true;
 	if (!(u->rule.flags & RULE_FROM_CODE || by_record) || u->hijacked ||
 	    CALL(follows_call, u, RETURN_ADDRESS(u->frame.ip)))
 		return 0;
@@ -353,8 +354,8 @@ static __always_inline int leave_without_rule(struct user_walk *u)
 /* ---- the walk ---- */
 
 /*
- * Mostly goes from a frame to its caller. It returns before that to search another table, or when
- * it has loaded a window: the next call goes on there. 1: the stack ends, and u->end says why.
+ * Goes from a frame to its caller, or a part of the way: the next call goes on where another table is
+ * to be searched, or a window was loaded. 1: the stack ends, and u->end says why.
  */
 static __always_inline int unwind_frame(struct user_walk *u)
 {
@@ -429,8 +430,8 @@ static __always_inline void walk_reset(struct user_walk *u, __u32 max_depth, __u
 }
 
 /*
- * Opens the mapping list of this handle. END_COMPLETE if it belongs to this image and has the same
- * count of changes; else why it cannot be used
+ * Opens the mapping list of this handle. END_COMPLETE: it can be used, since it belongs to this image
+ * and has the same count of changes; else why it cannot
  */
 static __always_inline int walk_open(struct user_walk *u, __u64 handle,
 				     const struct process_image *image, __u32 changes)

@@ -12,7 +12,7 @@
  *                                               their files
  *   unwind/modules, table/unwind_table          the mapped files, and their tables, compiled from
  *                                               .eh_frame
- *   unwind/tables, bpf/slab_maps                writes the tables into slabs
+ *   unwind/tables, kernel/slab_maps             writes the tables into slabs
  *   unwind/publisher, unwind/mapping_list       writes a process's mapping list, and the handle by
  *                                               which it is found
  *   unwind/raw_samples, unwind/host_unwind      reads and publishes an unknown process, and unwinds

@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "base/order.h"
 
-/* a struct stack_value */
+/* a struct stack_value with fractions, for what decays */
 struct weighed {
 	double count, blocked_ns, waiting_ns;
 };
@@ -21,10 +21,10 @@ struct kept_stack {
 	UT_hash_handle hh;
 	size_t bytes;
 	size_t refs;            /* the history's: the hash and cells */
-	size_t parts;           /* that have it, too; then it may outlive the history's refs */
+	size_t parts;           /* so many parts have it, too, and keep it */
 	struct stack_value sum; /* for history_take() */
 	struct weighed weighed; /* with history_take_decaying() */
-	uint64_t round;         /* of which call the sum is */
+	uint64_t round;         /* the number of the call that has made the sum */
 };
 
 /* a stack's value in an interval */
@@ -48,7 +48,7 @@ struct history {
 	uint64_t from_ns, until_ns, round;
 	int64_t lost[MAX_LOSSES]; /* since the start */
 	size_t bytes, of_intervals, max_bytes;
-	/* the sums of the coldest stacks */
+	/* the stack of one frame that stands for the coldest ones */
 	struct {
 		struct stack_frames frames;
 		uint64_t frame;
@@ -239,8 +239,8 @@ static int sum_up(struct history *h, struct kept_stack *stack)
 }
 
 /*
- * only those that no interval has: else no memory would be free. What parts have is free when they
- * are
+ * Leaves out stacks that an interval has, which would not be freed. One that a part has is freed with
+ * the part.
  */
 static int sum_up_coldest(struct history *h)
 {

@@ -2,7 +2,7 @@
 /*
  * What was measured, interval by interval: the stacks of the last intervals, or of all since a
  * start, summed up. It copies the stacks that it is given. Its memory is bounded: old intervals go,
- * and then the coldest stacks become one with a FRAME_SUMMED() for each end reason.
+ * and then the coldest stacks become one with a FRAME_SUMMED() for each end reason and kind.
  */
 #ifndef EHPERF_LIVE_HISTORY_H
 #define EHPERF_LIVE_HISTORY_H
@@ -41,7 +41,7 @@ struct history_part {
 	uint64_t first_ns; /* from_ns; if it decays, the beginning of the first interval */
 	/* private */
 	struct history *history;
-	struct kept_stack **stacks; /* of each entry as it was */
+	struct kept_stack **stacks; /* of the entries, and those that have decayed */
 	size_t nr_stacks;
 };
 

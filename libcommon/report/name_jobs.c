@@ -11,11 +11,10 @@
 #define LEAST_AREA (256 << 10)
 #define MOST_AREA  (4 << 20)
 #define MANY_JOBS  1024 /* of an owner, that wait for a worker */
-#define NR_OTHERS  4    /* owners, or users, at a time whose workers keep what they know */
+#define NR_OTHERS  4    /* workers of a set: so many owners, or users, are served at a time */
 
-/* of all workers of a set, parts of memory_limit: once for root's files, and half of it twice */
 static const struct worker_set {
-	unsigned nr, part;
+	unsigned nr, part; /* all of them together may take memory_limit / part */
 	uint64_t apart;
 	bool keeps;
 } sets[NR_NAME_SETS] = {
@@ -34,7 +33,7 @@ static size_t area_bytes(void)
 
 static int start_workers(struct workers **workers, const struct worker_set *set)
 {
-	/* the worker starts the demangler, and may wait for it */
+	/* the worker may wait for a child of its own, the demangler */
 	const struct worker_limits limits = {
 		.sleep_ms = 300,
 		.cpu_ms = 700,
@@ -93,7 +92,7 @@ static char *put_string(char *to, const char *string)
 	return stpcpy(to, string) + 1;
 }
 
-/* With the workers that have ended, the jitdumps have gone that they had open. */
+/* A worker that has ended had jitdumps open: these must be opened again. */
 static void note_ends(struct name_jobs *jobs)
 {
 	uint64_t nr = workers_nr_ended(jobs->workers[CODE_IN_NO_FILE]);
@@ -205,8 +204,8 @@ static bool is_sound(const struct name_source *source, const struct named_frame 
 }
 
 /*
- * A string of so many bytes with its NUL, and steps over it; *string is NULL if it has none. False:
- * it does not end there
+ * Reads a string of so many bytes with its NUL, and advances *at; *string is NULL if there are none.
+ * False: it does not end there
  */
 static bool next_string(const char **at, const char *end, uint16_t bytes, const char **string)
 {

@@ -12,9 +12,8 @@
 #include "report/name_jobs.h"
 #include "report/name_sources.h"
 
-#define WAIT_MS 20
-/* while a process is measured: from one question for its new JIT frames to the next */
-#define FOLLOW_NS  200000000
+#define WAIT_MS    20
+#define FOLLOW_NS  200000000 /* so often, new JIT frames are asked for during the measurement */
 #define NEW_FILE_S 3600
 
 struct namer {
@@ -75,8 +74,8 @@ static bool must_ask_debug(const struct namer *n, uint64_t source)
 
 /*
  * Takes the names in an answer. Returns how many frames have an answer now; -EBADMSG: it is no
- * valid answer; -ENOMEM. asked: these frames, in their order; NULL with NAME_FOLLOW, where frames
- * without a name are left out, and are asked for again: the runtime may name them later.
+ * valid answer; -ENOMEM. asked: these frames, in their order. NULL: of NAME_FOLLOW, whose frames
+ * without a name are asked for again, since the runtime may name them later.
  */
 static ssize_t take(struct namer *n, struct name_source *source, const uint64_t *asked, size_t max,
 		    const struct worker_answer *answer)
@@ -183,10 +182,7 @@ static bool take_answer(struct namer *n, enum name_set set, struct name_job *job
 
 /* ---- asking without waiting ---- */
 
-/*
- * Can its file perhaps not be found when the report is made? Who builds and tests programs removes
- * them, or writes new ones in their place, soon after they have been written.
- */
+/* May its file be gone by the report? Builds and tests remove or replace new files soon. */
 static bool may_vanish(const struct module *module)
 {
 	return module->elsewhere || module->key.mtime_s > time(NULL) - NEW_FILE_S;
@@ -511,7 +507,7 @@ static int ask_for_others(struct namer *n)
 	while (!error && !n->interrupted && (source = name_sources_next_turn(&n->sources, &turns)))
 		error = ask_for_wanted(n, source);
 	name_sources_end_turns(&n->sources, &turns);
-	/* no time is left: passes these over */
+	/* no time is left: the rest are only counted as passed over */
 	for (source = n->sources.all; source && !error; source = source->hh.next)
 		if (!name_source_is_trusted(source))
 			error = ask_for_wanted(n, source);

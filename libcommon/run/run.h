@@ -4,8 +4,8 @@
  * Errors end the program with a message.
  *
  *   run_open
- *   run_get_ready     starts the command, which waits at its gate, begins to handle signals, and
- *                     opens the output file
+ *   run_get_ready     starts the command, which waits at its gate; then handles signals, and opens
+ *                     the output file
  *   (attach)
  *   run_doing         what is measured, in words; may be left out
  *   run_measure       says that it begins, lets the command go, and calls the parts until the run
@@ -57,8 +57,8 @@ struct run_options {
 	int output_fd;     /* --output-fd's; 0: none */
 	bool kill; /* if the run ends before the command, end the command and its descendants */
 	char *command_line; /* the tool's, for reports */
-	bool live;  /* a view in the terminal: the standard descriptors are not for others */
-	bool serve; /* a view in a browser: */
+	bool live;          /* a view in the terminal: nothing else may read or write there */
+	bool serve;         /* a view in a browser: */
 	struct server_address serve_at;
 	bool quiet;
 	int verbose; /* 1: our own detail, 2: libbpf's messages too */
@@ -89,10 +89,12 @@ struct run {
 	 * when the run started (CLOCK_MONOTONIC), and how long it counted, which is set at its end
 	 */
 	double started, seconds;
-	/* when counting began: `started`, or before that; 0: it has not begun */
+	/*
+	 * when counting began: `started`, or earlier, by run_counts_from_now(); 0: it has not begun
+	 */
 	double counted_from;
 	uint64_t intervals;         /* how many have ended */
-	uint64_t intervals_passed;  /* of their length: one that ended late is several */
+	uint64_t intervals_passed;  /* that many times their length: a late one is several */
 	uint64_t interval_ended_ns; /* CLOCK_MONOTONIC: when the last one ended */
 	/*
 	 * JSON's first line, to which a tool may add what it measures ("frequency_hz"), and the
@@ -138,8 +140,8 @@ void run_hurry(struct run *run);
 
 /*
  * Returns when the duration or the last interval is over, a signal has come, the command has ended,
- * or the output has no reader any more. Also returns, and prints it, when all processes of -p or
- * threads of -t have ended.
+ * or the output has no reader any more. When all processes of -p or threads of -t have ended, says
+ * so and returns.
  */
 void run_measure(struct run *run);
 
@@ -148,11 +150,9 @@ size_t run_nr_outputs(const struct run_options *options);
 /* From now on, run->out is the output with this number. */
 void run_use_output(struct run *run, size_t number);
 
-/*
- * Does each report of the output in use go to its own file (stack_reports.c)? Would it, with this
- * name?
- */
+/* Does each report of the output in use go to its own file (stack_reports.c)? */
 bool run_reports_apart(const struct run *run);
+/* Would it, with this name? */
 bool run_names_apart(const struct run_options *options, const char *name);
 /* Until a report begins in a file of its own, run->out goes nowhere. */
 void run_report_to_none(struct run *run);

@@ -35,10 +35,7 @@ struct process {
 	pid_t pid;
 	struct proc_maps maps;
 	bool complete; /* maps holds all mappings: they were followed from exec on, or read */
-	/*
-	 * when the last reading was asked for, or the process added: maps has the events before
-	 * this
-	 */
+	/* when the last reading was asked for, or the process added: maps has all events until then */
 	uint64_t read_ns;
 	uint64_t looked_ns, look_took_ns; /* when /proc was last read, and how long that took */
 	uint64_t version;                 /* of maps, from 1 on: changes whenever maps does */
@@ -100,8 +97,8 @@ struct processes {
 	uint64_t look_ns;     /* when processes_limit_memory() looks next */
 	bool all, children;   /* follow every process; follow what the known ones fork */
 	/*
-	 * with .all: has its user asked for this process, which then pays for itself? NULL: for
-	 * none
+	 * with .all: was it selected by -p, -t or as the command? Then only its own budget counts.
+	 * NULL: none was
 	 */
 	bool (*is_named)(void *arg, pid_t pid);
 	void *named_arg;

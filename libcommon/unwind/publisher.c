@@ -195,7 +195,7 @@ static void describe_runtime(const struct publisher *p, const struct publication
 	}
 }
 
-/* Finds the process's runtimes. One that generates code keeps what it had for the earlier list. */
+/* Finds the process's runtimes. One that generates code keeps its .own from list to list. */
 static void describe_runtimes(const struct publisher *p, struct publication *publication,
 			      const struct process *process, struct published_runtimes *says)
 {
@@ -290,7 +290,7 @@ static int make_live(struct publisher *p, struct publication *publication, uint3
 	return error == -ENOMEM || error == -E2BIG || error == -EBUSY ? 0 : error;
 }
 
-/* Replaces the process's list. 0, or -errno: the list is the old one, or new but not live */
+/* Replaces the process's list. 0, or -errno: no new list is live, and the caller invalidates */
 static int replace_list(struct publisher *p, struct publication *publication,
 			const struct process *process, const struct process_image *image)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A language's runtime: what finds its functions in the stacks of its programs. A folder of
- * libcommon/runtimes/ fills this in for each. The functions of this layer, and of those above it,
- * call what is here, for each runtime of the table.
+ * A language's runtime: functions that find the language's functions in the stacks of its programs,
+ * and name them. A folder of libcommon/runtimes/ implements them for each. This layer, and those
+ * above it, call them for each runtime of the table.
  */
 #ifndef EHPERF_UNWIND_RUNTIME_H
 #define EHPERF_UNWIND_RUNTIME_H
@@ -58,17 +58,16 @@ struct runtime {
 	int (*read_image)(void *image, struct elf_file *file);
 
 	/*
-	 * Is this the path of a file that holds the runtime? For one that generates code, which
-	 * must be known of before the file is compiled. NULL: the image says it
+	 * Is this the path of a file that holds the runtime? Set it for a runtime that generates
+	 * code: it must be known before the file is compiled. NULL: the image says it
 	 */
 	bool (*is_file)(const char *path);
 	/* *own is what is known of a process. 0 or -errno. NULL: nothing */
 	int (*process_new)(void **own, struct slabs *slabs, pid_t pid);
-	/* Walks may still use .code_module(). */
+	/* Frees *own. Walks may still read what .code_module() has returned. */
 	void (*process_free)(void *own);
 	/*
-	 * The file is compiled, and mapped so that offset 0 of its executable segment would lie at
-	 * `text`. Says in *says what the kernel has to know of the process. Called for each new
+	 * The file is compiled, and mapped so that its offset 0 would lie at `text`. Says in *says what the kernel has to know of the process. Called for each new
 	 * list, and once its file is compiled; walks may already read *says
 	 */
 	void (*describe)(const struct runtime_process *process, struct published_runtimes *says,
@@ -83,8 +82,8 @@ struct runtime {
 	loc_t (*code_module)(const void *own);
 	/*
 	 * A raw sample of this time has arrived, with this pc and stack. Checks whether the code
-	 * that these may point into is still the same, and makes rows for new code. Returns what
-	 * distinguishes functions at an address then from those before and after; not 0
+	 * that these may point into is still the same, and makes rows for new code. Returns a
+	 * number, not 0, that changes when other code comes to an address
 	 */
 	uint32_t (*look)(void *own, struct foreign *foreign, uint64_t time_ns, uint64_t pc,
 			 const uint64_t *words, size_t nr);
@@ -103,10 +102,11 @@ struct runtime {
 	uint32_t (*see)(void *names, const struct runtime_process *process, struct foreign *foreign,
 			pid_t pid, uint64_t *frames, uint32_t nr);
 	/*
-	 * Takes answers that have arrived, and asks for what else is wanted; or waits for all, so
-	 * long at most. NULL: none come later
+	 * Takes answers that have arrived, and asks for what else is wanted. NULL: answers never
+	 * come later
 	 */
 	void (*follow)(void *names, struct foreign *foreign);
+	/* Waits for all answers, so long at most. NULL: the same */
 	void (*settle)(void *names, struct foreign *foreign, int ms);
 	/* A stack that is kept has this frame, which .see() has made. */
 	void (*use)(void *names, uint64_t frame);
@@ -116,8 +116,8 @@ struct runtime {
 	 */
 	void (*forget)(void *names);
 	/*
-	 * The functions of a frame that .see() has made, those that are inlined first, the
-	 * innermost one before all. Returns how many, at most max; 0: not known. Valid until the
+	 * The functions of a frame that .see() has made: those that are inlined first, the
+	 * innermost of them at the beginning. Returns how many, at most max; 0: not known. Valid until the
 	 * next .see() or .forget()
 	 */
 	size_t (*find)(const void *names, uint64_t frame, struct runtime_function *functions,

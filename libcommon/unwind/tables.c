@@ -7,33 +7,33 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "process/workers.h"
 #include "base/memory_limit.h"
+#include "process/workers.h"
 #include "unwind/table_upload.h"
 #include "tables_abi.h"
 
 /*
- * A table that no list uses is kept for MAX_UNUSED_NS at most, because short programs map the same
- * files again and again. All such tables take MAX_UNUSED_BYTES at most, counting FILE_BYTES for
- * each file.
+ * A table that no list uses is kept for a while, because short programs map the same files again and
+ * again: for MAX_UNUSED_NS at most. All such tables take MAX_UNUSED_BYTES at most, counting
+ * FILE_BYTES for each file.
  */
 #define MAX_UNUSED_NS    10000000000
 #define MAX_UNUSED_BYTES (memory_limit / 16)
 #define FILE_BYTES       4096
 
-#define MAX_TIMEOUTS 20 /* a file that does not answer is asked so often again */
+#define MAX_TIMEOUTS 20 /* a file that times out is tried again so many times */
 
 /* of a module: module->table */
 struct module_table {
 	bool tried, code_asked;
-	/* [of_code] */
+	/* [0]: of CFI, [1]: of code */
 	bool much[2];
 	uint8_t nr_timeouts[2];
 	loc_t loc; /* of its struct published_module; 0: there is none */
 	struct extents extents;
 	uint64_t rows, bytes;
 	uint32_t nr_users; /* mappings in lists */
-	/* among those that nobody uses: module IDs, 0: none */
+	/* its place in the list of unused tables: module IDs, 0: none */
 	bool unused;
 	uint32_t older, newer;
 	uint64_t since_ns;
@@ -49,7 +49,7 @@ struct region_table {
 struct tables {
 	struct slabs *slabs;
 	struct modules *modules;
-	uint32_t oldest, newest; /* of those that nobody uses */
+	uint32_t oldest, newest; /* unused tables */
 	uint64_t unused_bytes;
 	uint64_t nr_evicted;
 	struct region_table *regions; /* by .loc */
@@ -135,14 +135,14 @@ static void count(struct module_table *of, const struct unwind_table *table)
 	of->bytes += unwind_table_bytes(table);
 }
 
-/* ---- those that nobody uses ---- */
-
 void tables_on_made(struct tables *tables, void (*made)(void *arg, pid_t tid, uint64_t cpu_ns),
 		    void *arg)
 {
 	tables->made = made;
 	tables->made_arg = arg;
 }
+
+/* ---- unused tables ---- */
 
 static void take_out(struct tables *tables, struct module_table *of)
 {
