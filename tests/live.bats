@@ -501,7 +501,8 @@ while True: re.sub("[0-9]+", lambda m: json.dumps([m[0]]), "".join(map(str, rang
 	wait_until shows 'every 1 s'
 	# how often the head changes in 4 s
 	drawings() {
-		local n=0 head="" now i
+		local n=0 head now i
+		head=$(samples)
 		for i in {1..40}; do
 			now=$(samples)
 			[ "$now" = "$head" ] || n=$((n + 1))
@@ -635,7 +636,7 @@ while True: re.sub("[0-9]+", lambda m: json.dumps([m[0]]), "".join(map(str, rang
 		done
 	done
 	# by the mouse: a click selects the third row, a second one opens it; the wheel goes to the row below
-	keys u
+	keys p u
 	wait_until_drawn '^self %  total % +samples  function'
 	local function
 	function=$(screen | sed -n 6p | awk '{ print $4 }')
@@ -644,14 +645,16 @@ while True: re.sub("[0-9]+", lambda m: json.dumps([m[0]]), "".join(map(str, rang
 	sleep 0.2
 	keys -l $'\e[M #&'
 	keys -l $'\e[M##&'
-	wait_until_drawn "^[0-9.]+ % self, .* total: ${function%…}"
+	opened() { screen | grep -E '^[0-9.]+ % self, ' | grep -F " total: ${function%…}"; }
+	wait_until opened
 	keys BSpace
 	wait_until_drawn '^self %  total % +samples  function'
+	keys Home
 	function=$(screen | sed -n 5p | awk '{ print $4 }')
 	keys -l $'\e[Ma#$'
 	keys Enter
-	wait_until_drawn "^[0-9.]+ % self, .* total: "
-	keys f
+	wait_until opened
+	keys p f
 	keys '?'
 	wait_until_drawn '^q +quit'
 	[ "$(screen | awk '{ print length }' | sort -n | tail -n 1)" -le 80 ]

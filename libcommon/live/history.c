@@ -427,6 +427,7 @@ static int put_decaying(struct history *h, struct history_part *part, size_t *ro
 		time_ns += weight * (i->until_ns - i->from_ns);
 		for (size_t row = 0; row < MAX_LOSSES; row++)
 			lost[row] += weight * i->lost[row];
+		add_lost(part->lost_since_first, i->lost);
 		error = put_interval(h, part, room, i, weight);
 	}
 	for (size_t row = 0; row < MAX_LOSSES; row++)
@@ -444,8 +445,10 @@ static struct history_part begin_part(struct history *h, uint64_t until_ns)
 /* error: of the stacks that were put */
 static int end_part(struct history_part *part, int error)
 {
-	if (!part->first_ns) /* nothing decays */
+	if (!part->first_ns) { /* nothing decays */
 		part->first_ns = part->from_ns;
+		memcpy(part->lost_since_first, part->lost, sizeof(part->lost));
+	}
 	part->entries = calloc(part->nr_stacks + 1, sizeof(*part->entries));
 	if (!part->entries)
 		error = -ENOMEM;

@@ -38,7 +38,9 @@ struct history_part {
 	size_t nr;
 	int64_t lost[MAX_LOSSES];
 	uint64_t from_ns, until_ns;
-	uint64_t first_ns; /* from_ns; if it decays, the beginning of the first interval */
+	/* from_ns and .lost; if these decay, the beginning of the first interval, and all since */
+	uint64_t first_ns;
+	int64_t lost_since_first[MAX_LOSSES];
 	/* private */
 	struct history *history;
 	struct kept_stack **stacks; /* of the entries, and those that have decayed */

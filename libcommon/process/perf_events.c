@@ -200,6 +200,7 @@ static void end_on(struct perf_event *event)
 	close(event->fd);
 	event->fd = -1;
 	event->was_offline = true;
+	event->blind += event->lost;
 }
 
 /* The CPU has come at an unknown moment of the last blind_ns. */
@@ -245,19 +246,23 @@ static uint64_t lost_on(const struct perf_events *events, const struct perf_even
 	uint64_t unheard = 0, tick_ns = 1000000000 / sysconf(_SC_CLK_TCK);
 
 	if (e->was_offline || e->fd < 0)
-		return e->blind;
+		return 0;
 	/* absent_ns is the difference of two readings, each up to a tick off */
 	if (e->absent_ns)
 		unheard = above((e->absent_ns + 2 * tick_ns) / period, idle_runs);
-	return e->blind + above(e->count / period, runs->runs + unheard);
+	return above(e->count / period, runs->runs + unheard);
 }
 
-uint64_t perf_events_lost(const struct perf_events *events, const struct perf_runs *runs)
+uint64_t perf_events_lost(struct perf_events *events, const struct perf_runs *runs)
 {
 	uint64_t lost = 0;
 
-	for (size_t i = 0; i < events->nr && events->period; i++)
-		lost += lost_on(events, &events->events[i], &runs[events->events[i].cpu]);
+	for (size_t i = 0; i < events->nr && events->period; i++) {
+		struct perf_event *e = &events->events[i];
+
+		e->lost = lost_on(events, e, &runs[e->cpu]);
+		lost += e->lost + e->blind;
+	}
 	return lost;
 }
 

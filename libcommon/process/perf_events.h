@@ -22,7 +22,11 @@ struct perf_event {
 	uint64_t absent_before_ns;
 	/* since then, and the event's own count: at the last perf_events_look() */
 	uint64_t absent_ns, count;
-	/* overflows at most before it was noticed that the CPU had come */
+	uint64_t lost; /* by the last perf_events_lost(), without .blind */
+	/*
+	 * overflows at most before it was noticed that the CPU had come, and those that were lost
+	 * before it was offline
+	 */
 	uint64_t blind;
 	bool was_offline; /* meanwhile; it had another event before */
 };
@@ -86,7 +90,7 @@ int perf_events_look(struct perf_events *events);
  * stolen time with an error of up to 20 ms. So on a CPU that had any, losses that amount to less
  * than that are not noticed, and of one that was offline meanwhile only .blind is.
  */
-uint64_t perf_events_lost(const struct perf_events *events, const struct perf_runs *runs);
+uint64_t perf_events_lost(struct perf_events *events, const struct perf_runs *runs);
 void perf_events_close(struct perf_events *events);
 
 #endif

@@ -10,7 +10,7 @@
 
 #define LEAST_AREA (256 << 10)
 #define MOST_AREA  (4 << 20)
-#define MANY_JOBS  1024 /* of an owner, that wait for a worker */
+#define MANY_JOBS  4096 /* of an owner, that wait for a worker */
 #define NR_OTHERS  4    /* workers of a set: so many owners, or users, are served at a time */
 
 static const struct worker_set {
@@ -159,8 +159,9 @@ int name_jobs_give(struct name_jobs *jobs, const struct name_job *job, bool asks
 
 bool name_jobs_are_many(const struct name_jobs *jobs, const struct name_job *job)
 {
-	return workers_nr_waiting(jobs->workers[job->set],
-				  name_sources_owner(jobs->sources, job->source)) > MANY_JOBS;
+	uint64_t owner = name_sources_owner(jobs->sources, job->source);
+
+	return owner && workers_nr_waiting(jobs->workers[job->set], owner) > MANY_JOBS;
 }
 
 bool name_jobs_cancel(struct name_jobs *jobs, enum name_set set, struct name_job *job)

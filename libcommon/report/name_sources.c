@@ -217,8 +217,9 @@ void name_sources_bound(struct name_sources *s)
 	if (HASH_COUNT(s->all) < s->most)
 		return;
 	HASH_ITER(hh, s->all, source, next)
-		if (is_forgotten(s, source->key) || has_ended(source) ||
-		    (is_idle(source) && !source->lacks_names && !source->has_dump))
+		if (!source->nr && !source->nr_followed &&
+		    (is_forgotten(s, source->key) || has_ended(source) ||
+		     (is_idle(source) && !source->lacks_names && !source->has_dump)))
 			drop(s, source);
 	forget_shares(s);
 	s->most = 2 * HASH_COUNT(s->all) + LEAST_SOURCES;

@@ -51,6 +51,7 @@ struct name_source {
 	bool has_dump;    /* of a process: its jitdump is not to be looked for any more */
 	uint64_t *wanted; /* frames to ask for */
 	size_t nr, room;
+	unsigned nr_followed; /* questions of namer_follow() that are not answered yet */
 	UT_hash_handle hh;
 };
 

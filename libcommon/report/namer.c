@@ -135,6 +135,13 @@ static int go_on_preparing(struct namer *n, const struct name_job *job,
 	return name_jobs_give(&n->jobs, job, false, NULL, 0);
 }
 
+/* A question is answered, or taken back; the source may be younger than it. */
+static void count_followed(struct name_source *source)
+{
+	if (source->nr_followed)
+		source->nr_followed--;
+}
+
 /* Its module's names are read when it is seen next. */
 static void see_again(struct namer *n, uint64_t key)
 {
@@ -158,6 +165,8 @@ static void take_aside(struct namer *n, const struct name_job *job,
 
 	if (!source)
 		return;
+	if (job->kind == NAME_FOLLOW)
+		count_followed(source);
 	if (!error && job->kind == NAME_PREPARE)
 		error = go_on_preparing(n, job, answer);
 	else if (!error && job->kind == NAME_FOLLOW &&
@@ -252,6 +261,7 @@ static int follow_code(struct namer *n, struct name_source *source)
 	for (size_t at = 0, some; at < source->nr && !error && may_ask(n, source); at += some) {
 		some = source->nr - at < MAX_NAMED ? source->nr - at : MAX_NAMED;
 		error = name_jobs_give(&n->jobs, &job, false, source->wanted + at, some);
+		source->nr_followed += !error;
 	}
 	name_source_drop_wanted(source);
 	return error;
@@ -479,12 +489,15 @@ static int ask_for_wanted(struct namer *n, struct name_source *source)
  */
 static void stop_following(struct namer *n)
 {
+	struct name_source *source;
 	struct name_job job;
 
 	for (enum name_set set = 0; set < NR_NAME_SETS; set++)
 		while (name_jobs_cancel(&n->jobs, set, &job))
 			if (job.kind == NAME_PREPARE)
 				see_again(n, job.source);
+			else if ((source = name_sources_find(&n->sources, job.source)))
+				count_followed(source);
 }
 
 static int ask_for_trusted(struct namer *n)

@@ -38,6 +38,15 @@ static int look(struct stack_session *s, uint64_t until_ns)
 	return history_add(s->history, entries, nr, lost, until_ns);
 }
 
+/* What was lost in one part of the time is less by what was said too much of those before it. */
+static void settle(int64_t lost[MAX_LOSSES], int64_t over[MAX_LOSSES])
+{
+	for (size_t i = 0; i < MAX_LOSSES; i++) {
+		lost[i] += over[i];
+		over[i] = lost[i] < 0 ? lost[i] : 0;
+	}
+}
+
 /* Forgets what no later report needs. */
 static void forget(struct stack_session *s)
 {
@@ -52,8 +61,8 @@ static void forget(struct stack_session *s)
 /* ---- the history, for views ---- */
 
 /*
- * Looks take at most 1 / VIEW_SHARE of the time and, once a second in the terminal, 1 /
- * VIEW_CPU_SHARE of a CPU. VIEW_REST_NS is the longest pause.
+ * Slices take at most 1 / VIEW_SHARE of the time, and so do drawings, which once a second also take
+ * at most 1 / VIEW_CPU_SHARE of a CPU. VIEW_REST_NS is the longest pause.
  */
 #define VIEW_SHARE     25
 #define VIEW_CPU_SHARE 100
@@ -168,6 +177,7 @@ static void serve(struct stack_session *s, bool now)
 	}
 	cli_check(history_take(s->history, until_ns - s->served_until_ns, 0, &part),
 		  "read the results");
+	settle(part.lost, s->over_served);
 	report_make(s, &made,
 		    &(struct report_of){
 			    .entries = part.entries,
@@ -273,6 +283,7 @@ static void report(struct stack_session *s, bool last)
 			  "read the results");
 		stack_session_lost_since(s, part.lost);
 	}
+	settle(part.lost, s->over_reported);
 	report_make(s, &made,
 		    &(struct report_of){
 			    .entries = part.entries,
@@ -531,7 +542,8 @@ static int interval_viewed(void *arg, bool last)
 	forget(s);
 	draws = is_due(s, s->next.drawing_ns);
 	/* both views show the same, unless the terminal is drawn more often */
-	if (s->web_view && (is_due(s, s->next.slice_ns) || (draws && s->refresh_ns >= SLICE_NS))) {
+	if (s->web_view &&
+	    (is_due(s, s->next.slice_ns) || (draws && s->refresh_ns >= slice_ns(s)))) {
 		serve(s, false);
 		s->next.slice_ns = next_ns(s, slice_ns(s));
 	}
@@ -539,7 +551,8 @@ static int interval_viewed(void *arg, bool last)
 		serve(s, true);
 		report(s, false);
 		namer_forget(s->namer);
-		s->next.report_ns += s->options->run.interval_ns;
+		while (s->next.report_ns <= s->looked_ns)
+			s->next.report_ns += s->options->run.interval_ns;
 	}
 	if (draws)
 		error = draw_view(s);
@@ -555,6 +568,7 @@ static void begin_views(struct stack_session *s)
 	uint64_t every_ns = s->options->run.interval_ns;
 
 	begin_history(s);
+	s->own_losses->count(s->own_losses->arg); /* they have names from now on */
 	s->looked_ns = s->reported_until * 1e9;
 	if (s->options->run.serve && every_ns)
 		s->next.report_ns = s->looked_ns + every_ns;

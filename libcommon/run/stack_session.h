@@ -103,6 +103,7 @@ struct stack_session {
 	double reported_until; /* CLOCK_MONOTONIC */
 	const struct own_losses *own_losses;
 	uint64_t counted_losses[MAX_LOSSES]; /* by stack_session_lost_since() */
+	int64_t over_reported[MAX_LOSSES];   /* what was reported too early, below 0 */
 	/* --live and --serve: */
 	const struct stack_source *source; /* NULL: the store's values */
 	struct history *history;           /* NULL: neither */
@@ -123,8 +124,9 @@ struct stack_session {
 	uint64_t drawn_ns, drawn_cpu_ns; /* when that began, also in CPU time of the tool, */
 	uint64_t drawing_cpu_ns;         /* and what it took of that */
 	/* --serve: */
-	struct web_view *web_view; /* NULL: none */
-	uint64_t served_until_ns;  /* CLOCK_MONOTONIC: what came before was sent */
+	struct web_view *web_view;       /* NULL: none */
+	uint64_t served_until_ns;        /* CLOCK_MONOTONIC: what came before was sent */
+	int64_t over_served[MAX_LOSSES]; /* as over_reported */
 };
 
 /*

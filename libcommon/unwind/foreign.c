@@ -43,8 +43,6 @@
 /* each time that there are so many more, those of processes that are gone are forgotten */
 #define ACCOUNTS 1024
 
-#define MANY_TABLES 4096 /* of an owner, that wait for a compiler */
-
 #define IS_CODE (1ULL << 32) /* in a job's tag: of FOREIGN_CODE */
 
 #define OF_USER (1ULL << 32) /* in an account's ID: it is a user's, not a process's */
@@ -553,8 +551,6 @@ int foreign_ask_table(struct foreign *f, uint32_t id, const struct mapped_file *
 	struct workers *workers = much ? f->big_compiler : f->compilers;
 	static struct foreign_request r;
 
-	if (OWNERS_UID(owner) && workers_nr_waiting(workers, owner) > MANY_TABLES)
-		return -EAGAIN;
 	r = (struct foreign_request){
 		.about.kind = of_code ? FOREIGN_CODE : FOREIGN_TABLE,
 		.file = *file,

@@ -116,7 +116,7 @@ int foreign_read_region(struct foreign *foreign, pid_t pid, uint64_t address, ui
 /*
  * Asks for compiled_from_file(). Most files need little memory; one that failed for want of it can
  * be asked for again with all there is (much), which few have at a time. owner: in whose name
- * (process/workers.h). 0; -EAGAIN: too many of this owner's wait; or -ENOMEM
+ * (process/workers.h). 0 or -ENOMEM
  */
 int foreign_ask_table(struct foreign *foreign, uint32_t id, const struct mapped_file *file,
 		      const struct file_key *key, uint64_t owner, bool of_code, bool much);

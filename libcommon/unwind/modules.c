@@ -368,8 +368,6 @@ const char *module_explain(int error)
 		return "no room for its table, see --max-memory";
 	case -EDQUOT:
 		return "no room for more tables of its user's files, see --max-memory";
-	case -EAGAIN:
-		return "too many files of its user were new at a time";
 	case -ENOMEM:
 		return "its table takes too much memory to make, see --max-memory";
 	default:

@@ -266,13 +266,32 @@ static void set_pending(struct published_module *header, uint32_t pending)
 	__atomic_store_n(&header->pending, pending, __ATOMIC_RELEASE);
 }
 
+/* The same of one user's. */
+static bool make_room_of(struct tables *tables, const struct room_user *user)
+{
+	bool any = false;
+
+	for (uint32_t id = tables->oldest, newer; id; id = newer) {
+		struct module_table *of = table_of(tables, id);
+
+		newer = of->newer;
+		if (of->extents.user != user)
+			continue;
+		take_out(tables, of);
+		give_back(tables, id);
+		any = true;
+	}
+	return any;
+}
+
 /* table_write(); where there is no room, what nobody uses goes */
 static int write_for(struct tables *tables, struct module_table *of,
 		     const struct unwind_table *table, struct published_table *written)
 {
 	int error = table_write(tables->slabs, table, written, &of->extents);
 
-	if (error == -ENOSPC && tables_make_room(tables))
+	if ((error == -ENOSPC && tables_make_room(tables)) ||
+	    (error == -EDQUOT && make_room_of(tables, of->extents.user)))
 		error = table_write(tables->slabs, table, written, &of->extents);
 	if (!error)
 		count(of, table);
@@ -344,7 +363,7 @@ static int make_header(struct tables *tables, const struct module *module)
 	struct module_table *of = table_of(tables, module->id);
 	struct published_module header = { .id = module->id, .pending = PENDING_CFI };
 
-	of->extents.user = slabs_user(tables->slabs, OWNERS_UID(module->owner));
+	/* its user has room for this, or the file would never be tried again */
 	of->loc = extents_take(tables->slabs, sizeof(header), &of->extents);
 	if (!of->loc && errno == ENOSPC && tables_make_room(tables))
 		of->loc = extents_take(tables->slabs, sizeof(header), &of->extents);
@@ -355,6 +374,9 @@ static int make_header(struct tables *tables, const struct module *module)
 		of->extents = (struct extents){};
 		return error;
 	}
+	of->extents.user = slabs_user(tables->slabs, OWNERS_UID(module->owner));
+	if (of->extents.user)
+		user_room_charge(of->extents.user, extent_bytes(sizeof(header)));
 	memcpy(slabs_at(tables->slabs, of->loc), &header, sizeof(header));
 	return 0;
 }

@@ -114,7 +114,8 @@ static void compare(struct history *h, uint64_t last_ns, uint64_t plain[][NR_STA
 	      expected);
 	check(part.from_ns == (1 + from) * SECOND && part.until_ns == (1 + nr) * SECOND);
 	check(part.first_ns == part.from_ns);
-	check(same_losses(part.lost, from, nr), "from interval %zu: what was lost", from);
+	check(same_losses(part.lost, from, nr) && same_losses(part.lost_since_first, from, nr),
+	      "from interval %zu: what was lost", from);
 	history_part_free(&part);
 }
 
@@ -147,6 +148,7 @@ static void decays(struct history *h, uint64_t plain[][NR_STACKS + 1], size_t nr
 		lost += interval * pow(0.5, (nr - 1 - interval) / 2.0);
 	check(fabs(part.lost[0] - lost) <= 0.51, "%lld lost, not %f", (long long)part.lost[0],
 	      lost);
+	check(same_losses(part.lost_since_first, 0, nr), "all that was lost");
 	check(same && part.nr, "values of %zu intervals decay", nr);
 	check(fabs((part.until_ns - part.from_ns) / 1e9 - time) < 1e-6, "the time is %f s", time);
 	history_part_free(&part);

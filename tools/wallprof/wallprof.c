@@ -449,7 +449,7 @@ static void report(struct stack_session *session, struct timeline *timeline,
 			  "print the timeline");
 	wall.command = o->stacks.run.command_line;
 	wall.writer = stack_session_named_writer(session, &o->stacks);
-	wall.nr_losses = stack_session_losses(session, shown ? shown->lost : NULL, all);
+	wall.nr_losses = stack_session_losses(session, shown ? shown->lost_since_first : NULL, all);
 	find_keys(&wall, &entries, session);
 	find_lives(&wall);
 	sum_up_keys(&wall, &entries, &sums);

@@ -302,7 +302,8 @@ function livePage() {
 			const all = Object.entries(withUser).reduce((sum, [end, value]) => sum + (['no_user', 'not_taken'].includes(end) ? 0 : value), 0);
 			notes.push(`${summary.samples} ${ofStates || data.start.unit !== 'ns' ? data.start.counted : 'periods'} in ${secondsOf(slices).toFixed(1)} s, ` +
 				`${text(slices[0].from)} to ${text(slices.at(-1).until)}` +
-				(all ? `, ${(100 * withUser.complete / all).toFixed(2)} % complete` : '') + `, ${summary.lost} lost`);
+				(all ? `, ${(100 * withUser.complete / all).toFixed(2)} % complete` : '') +
+				`, ${summary.lost - summary.machine_lost} lost` + (summary.machine_lost ? `, ${summary.machine_lost} on the whole machine` : ''));
 		}
 		if (earlier)
 			notes.push(`compared with ${text(before.from)} to ${text(before.until)}, as if it had lasted as long`);
@@ -395,7 +396,7 @@ function livePage() {
 				put(kind, slice.from, slice.until, y, high, `${text(slice.from)}: ${kind} ${value.toFixed(2)}`);
 			}
 			if (slice.summary.lost)
-				put('lost', slice.from, slice.until, height - 4, 4, `${slice.summary.lost} lost`);
+				put('lost', slice.from, slice.until, height - 4, 4, `${slice.summary.lost} lost, ${slice.summary.machine_lost} of them on the whole machine`);
 			earlier = slice.until;
 		}
 		for (const [kind, of] of [['range', chosen()], ['before', before]])
