@@ -1239,25 +1239,29 @@ last_line_has() { screen | tail -n 1 | grep -qE -e "$1"; }
 	wait_for_samples
 	wait_until shows '^http://127\.0\.0\.1:[0-9]+/[0-9a-f]{32}/ *$'
 	url=$(screen | grep -oE 'http://127\.0\.0\.1:[0-9]+/[0-9a-f]{32}/')
+	# nobody looks yet, so that a slice is long
+	wait_until shows ' samples in [4-9]\.'
 	curl -sN "${url}events" >"$WORK/events" 3>&- &
 	local reader=$!
 	pids+=("$reader")
 	wait_for_samples 200
 	# who looks in a browser gets a slice a second, however seldom the terminal is drawn
-	keys '>' '>' '>' '>' '>'
+	keys '>' '>' '>' '>'
 	wait_until shows 'every 30 s'
 	local had
+	wait_until grep -q '^event: slice' "$WORK/events"
 	had=$(grep -c '^event: slice' "$WORK/events")
 	five_more() { [ "$(grep -c '^event: slice' "$WORK/events")" -ge $((had + 5)) ]; }
 	SECONDS=0
 	wait_until five_more
 	[ "$SECONDS" -lt 25 ]
-	keys '<' '<' '<' '<' '<'
+	keys '<' '<' '<' '<'
 	wait_until shows 'every 1 s'
 	wait_for_samples $(($(samples) + 1))
 	keys q
 	wait_until_left
 	wait "$reader"
+	sed -n 's/^data: {"begins"/{"begins"/p' "$WORK/events" | jq -se 'map(.summary.seconds) | .[0] > 2.5 and (.[1:] | min) < 0.6 * .[0]'
 	stream-stacks "$WORK/events" >"$WORK/streamed"
 	diff <(jq -s 'map(select(.type == "stack") | .count) | add' "$WORK/report.jsonl") <(jq -s 'map(select(.type == "stack") | .count) | add' "$WORK/streamed")
 	# it stays in the terminal
