@@ -472,7 +472,7 @@ static __always_inline __u64 send_left_stack(struct begun *b, struct task_struct
 	b->walk.from = KERNEL_SP(task);
 	b->walk.top = (__u64)bpf_task_pt_regs(task);
 	barrier(); /* as in send_walked() */
-	nr = CALL(walk_scheduler, &b->walk, b->kernel.frames[0]) & (MAX_SCHEDULER_FRAMES - 1);
+	nr = MASKED(CALL(walk_scheduler, &b->walk, b->kernel.frames[0]), MAX_SCHEDULER_FRAMES - 1);
 	if (nr) {
 		bytes = bpf_get_task_stack(task, b->kernel.frames + nr,
 					   (MAX_KERNEL_DEPTH - MAX_SCHEDULER_FRAMES) * 8, 0);

@@ -79,7 +79,7 @@ struct debug_offsets {
 		uint64_t size, state, length, asciiobject_size;
 	} unicode;
 };
-static const char cookie[8] = "xdebugpy";
+static const char cookie[8] = { 'x', 'd', 'e', 'b', 'u', 'g', 'p', 'y' };
 
 /* PyCompactUnicodeObject adds utf8_length and utf8 to PyASCIIObject */
 #define MORE_OF_OTHER_STRINGS 16
