@@ -87,7 +87,8 @@ struct recent_rule {
  * another tracer uses the tracepoint, too, and .walks starts at 0 again. .walks: how many results
  * equalled bpf_get_stack()'s so far, or NEVER_TRUSTED. .trusted: how often that has been enough.
  * .failed: how often the places that calibrate() had found were wrong: a word below the stack's end
- * may have been left there by an earlier call
+ * may have been left there by an earlier call. .missed: how many walks have not reached the outermost
+ * frame since the last one that equalled bpf_get_stack()'s
  */
 SEC(".data.starts")
 struct kernel_start starts[NR_KERNEL_STARTS] = { { .frames_above = 2 }, { .frames_above = 2 } };
@@ -409,10 +410,14 @@ VERIFIED_ONCE int learn(struct kernel_walk *w, const struct kernel_stack *expect
 		return 0;
 	start = &starts[MASKED(w->start, NR_KERNEL_STARTS - 1)];
 	if (!w->done) {
-		if (!start->walks)
+		/* the places may be wrong after all, though a walk from there went well */
+		if (!start->walks || ++start->missed == KERNEL_WALK_TRUSTED) {
+			start->walks = start->missed = 0;
 			calibrate(w, expected);
+		}
 	} else if (w->stack.stack.id == expected->stack.id &&
 		   w->stack.stack.nr_frames == expected->stack.nr_frames) {
+		start->missed = 0;
 		if (start->walks < KERNEL_WALK_TRUSTED && ++start->walks == KERNEL_WALK_TRUSTED)
 			start->trusted++;
 	} else if (start->trusted) {

@@ -32,6 +32,7 @@ struct kernel_start {
 	__u32 walks;
 	__u32 trusted;
 	__u32 failed;
+	__u32 missed;
 };
 
 /*
