@@ -16,7 +16,8 @@
 #include "tables_abi.h"
 
 /* a JVM that cannot be read, as when it is just beginning, is tried again after this time */
-#define RETRY_NS 20000000ULL
+#define RETRY_NS   20000000ULL
+#define NO_ROOM_NS 1000000000 /* the same if its user had no room for its pages */
 
 /* so many pieces of one process are known, with those that are gone */
 #define MAX_PIECES (1u << 20)
@@ -248,7 +249,7 @@ static bool read_vm(struct hotspot *h, struct foreign *foreign)
 
 	if (h->is_read || !h->has_image || h->is_hopeless)
 		return h->is_read;
-	if (now - h->tried_ns < RETRY_NS)
+	if (now - h->tried_ns < (h->lacks_room ? NO_ROOM_NS : RETRY_NS))
 		return false;
 	h->tried_ns = now;
 	h->question =
@@ -260,6 +261,7 @@ static bool read_vm(struct hotspot *h, struct foreign *foreign)
 	h->question.attach = false;
 	write_layout(h);
 	h->is_read = !hotspot_make_pages(h);
+	h->lacks_room = !h->is_read;
 	return h->is_read;
 }
 

@@ -49,6 +49,7 @@ struct hotspot { /* of a process */
 	struct room_user *slabs_user; /* and for what is in the slabs */
 	loc_t module;
 	bool has_image, is_hopeless, is_read;
+	bool lacks_room; /* for its pages */
 	struct hotspot_image image;
 	uint64_t text;
 	uint64_t tried_ns;
