@@ -38,15 +38,15 @@ struct {
 
 __u64 keys_sent;
 
-/* about: never 0 */
+/* in about a second each, never 0 */
 static __always_inline __u64 this_second(void)
 {
 	return (bpf_ktime_get_ns() >> 30) + 1;
 }
 
 /*
- * with keys_apart: in this second, `sent` was full. What is new gets no number for the rest of it, or
- * each event would get a new one
+ * with keys_apart: in this second, `sent` was full. New keys get no number for the rest of it, or one
+ * key would get a new number at each event
  */
 __u64 full_second;
 
@@ -533,8 +533,8 @@ static __always_inline void count_stacks(void *ctx)
 }
 
 /*
- * of root's, and of all others', on each CPU: copying a stack takes microseconds, with interrupts
- * off. One of the others may have half
+ * raw samples on each CPU, because copying a stack takes microseconds, with interrupts off: so many of
+ * root, and so many of all other users, of which one may have half
  */
 #define RAW_PER_SECOND 2000
 

@@ -92,6 +92,14 @@ run_bats() {	# NAME
 	done
 }
 
+@test "the tools' C files, from their page, are compiled without a warning" {
+	need gawk
+	make_copy "$PAGE"
+	make -C "$WORK/tree" build/tools/forkstacks/forkstacks.o build/tools/runqhist/runqhist.o >"$WORK/make.log" 2>&1 ||
+		{ tail "$WORK/make.log"; return 1; }
+	refute grep -E 'warning:|error:' "$WORK/make.log"
+}
+
 @test "a runtime, from its page: its C file is compiled without a warning" {
 	need gawk git
 	extract_files "$RUNTIME_PAGE" "$WORK/tree"

@@ -18,7 +18,7 @@ struct live_view;
 /* the time that is shown */
 struct live_window {
 	uint64_t ns; /* the last so many; 0: all since the start */
-	bool decays; /* all, with half the weight for each .ns that it is older */
+	bool decays; /* all, and the weight of what is older halves every .ns */
 };
 
 /* who measures */
@@ -27,9 +27,9 @@ struct live_source {
 	const char *counted; /* what it counts, as "samples" */
 	const char *note;    /* shown until the first key; NULL: none */
 	/*
-	 * Makes a report of this time before until_ns (0: now; with all since the start, only
-	 * that), of the stacks that match `only`, or of all (NULL); valid until the next call,
-	 * whose report replaces it. 0 or -errno
+	 * Makes a report of this time before until_ns, of the stacks that match `only`, or of all
+	 * (NULL); valid until the next call, whose report replaces it. until_ns 0: now; it must be
+	 * 0 if window.ns is. 0 or -errno
 	 */
 	int (*show)(void *arg, struct live_window window, uint64_t until_ns,
 		    const struct stack_pattern *only, const struct live_shown **shown);

@@ -22,11 +22,11 @@ struct workers;
 
 /*
  * For whom a job is done: in the upper half a user, or 0 for root and the users that count as root
- * (process/trust.h); in the lower half what the caller likes, so that a user may have several
+ * (process/trust.h); in the lower half what the caller likes, to divide a user's jobs among several
  * owners
  */
 #define OWNERS_UID(owner) ((uint32_t)((owner) >> 32))
-#define OWNERS_APART      (UINT64_MAX << 32) /* as .apart: a worker is one user's */
+#define OWNERS_APART      (UINT64_MAX << 32) /* limits.apart of a worker that serves one user only */
 
 struct worker_answer {
 	uint64_t tag; /* of the job */
@@ -58,7 +58,8 @@ void workers_free(struct workers *workers);
 
 /*
  * Adds a job, which begins when a worker is free. The request is copied. The owner who has used the
- * least of the workers' time recently comes next. With an opener, that is CPU time.
+ * least of the workers' time recently comes next. With an opener, that is CPU time, and the time
+ * that opening took.
  * While other users use much, one worker is kept free for root. A user whose workers wait for
  * servers that hang, and do not end when they are killed, gets -ETIMEDOUT for each job. 0, -E2BIG
  * or -ENOMEM

@@ -106,7 +106,7 @@ bool name_source_is_trusted(const struct name_source *source);
 int name_sources_note_user(struct name_sources *sources, pid_t pid, uint32_t uid);
 
 /*
- * Once there are twice as many sources as after the last call: forgets those that are gone, and those
+ * Once there are many more sources than after the last time: forgets those that are gone, and those
  * of which nothing is wanted.
  */
 void name_sources_bound(struct name_sources *sources);
@@ -148,7 +148,7 @@ void name_source_drop_wanted(struct name_source *source);
 #define NAME_WAIT_NS 800000000
 
 /*
- * False: the source is given up or forgotten, or has no time or room left; these last two are
+ * False: the source is given up or forgotten, or has no time or no room left. No time and no room are
  * counted.
  */
 bool name_sources_may_ask(struct name_sources *sources, struct name_source *source);
@@ -159,8 +159,8 @@ uint64_t name_sources_end_of_wait(const struct name_sources *sources,
 void name_sources_note_wait(struct name_sources *sources, struct name_source *source,
 			    uint64_t began_ns, bool in_vain);
 /*
- * May a source be asked once more that has failed so? If it is trusted, its disk or the machine was
- * slow perhaps.
+ * May a source that has failed with this error be asked again? If it is trusted, its disk or the
+ * machine was slow perhaps.
  */
 bool name_source_may_try_again(struct name_source *source, int error);
 void name_sources_give_up(struct name_sources *sources, struct name_source *source, int error);
@@ -181,8 +181,8 @@ struct name_turns {
 int name_sources_begin_turns(struct name_sources *sources, struct name_turns *turns);
 /*
  * The smallest source whose owner has not used up the share; if all have, the smallest of all. The
- * caller asks it, and drops its wanted frames. NULL: no source, or no time is left. Until the turns
- * end, its owner has no more time than the share
+ * caller asks it, and drops its wanted frames. NULL: no source, or no time is left. Until the next
+ * turn, its owner has no more time than the share, or all if no other owner is left
  */
 struct name_source *name_sources_next_turn(struct name_sources *sources, struct name_turns *turns);
 void name_sources_end_turns(struct name_sources *sources, struct name_turns *turns);

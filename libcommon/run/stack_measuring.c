@@ -38,7 +38,7 @@ static int look(struct stack_session *s, uint64_t until_ns)
 	return history_add(s->history, entries, nr, lost, until_ns);
 }
 
-/* What was lost in one part of the time is less by what was said too much of those before it. */
+/* Earlier parts of the time may have been said to have lost too much: deducts that from this one. */
 static void settle(int64_t lost[MAX_LOSSES], int64_t over[MAX_LOSSES])
 {
 	for (size_t i = 0; i < MAX_LOSSES; i++) {
@@ -568,7 +568,7 @@ static void begin_views(struct stack_session *s)
 	uint64_t every_ns = s->options->run.interval_ns;
 
 	begin_history(s);
-	s->own_losses->count(s->own_losses->arg); /* they have names from now on */
+	s->own_losses->count(s->own_losses->arg); /* this fills in their names, too */
 	s->looked_ns = s->reported_until * 1e9;
 	if (s->options->run.serve && every_ns)
 		s->next.report_ns = s->looked_ns + every_ns;

@@ -216,8 +216,8 @@ void stack_session_report(struct stack_session *session);
 
 /*
  * For a tool that writes its own report, after draining: the part of the history that this report
- * is of, from .first_ns to .until_ns. That is what was shown last; unless the user has left, or
- * paused, with all that came since. NULL: all, since there is no view in the terminal
+ * is of, from .first_ns to .until_ns. That is what was shown last; if the user has neither left nor
+ * paused, it includes what came since. NULL: all, since there is no view in the terminal
  */
 const struct history_part *stack_session_shown(struct stack_session *session);
 

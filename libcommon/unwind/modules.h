@@ -38,8 +38,8 @@ struct module {
 	/* set once compiled: only the file's processes see it at its path */
 	bool elsewhere;
 	bool is_compiled;
-	struct runtime_file runtime; /* known once it is compiled, */
-	uint64_t whole, cut;         /* as elf_file_as_loaded() */
+	struct runtime_file runtime; /* known once it is compiled */
+	uint64_t whole, cut;         /* as of elf_file_as_loaded(): known then, too */
 	/* set by the namer: */
 	/*
 	 * a stack with the module was seen, and its names are read soon, because its file may
@@ -148,7 +148,10 @@ int module_debug_key(const struct modules *modules, const struct module *module,
 int modules_set_fetched(struct modules *modules, struct module *module, const char *path);
 /* Is it root's (process/trust.h), so that reading it may take long? */
 bool module_is_trusted(const struct module *module);
-/* Was a name (a place) asked for that the module lacks? A debug file may have it. */
+/*
+ * Has it no full symbol table, though names were asked for; or no places, though one was? A debug
+ * file may have these.
+ */
 bool module_lacks_names(const struct module *module);
 bool module_lacks_places(const struct module *module);
 /* Does it have names that would take more memory than there is? */

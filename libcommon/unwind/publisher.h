@@ -99,7 +99,7 @@ void publisher_publish(struct publisher *publisher, struct processes *processes,
  */
 void publisher_publish_changed(struct publisher *publisher, struct processes *processes);
 /*
- * What files that were compiled after processes were published say of these: which runtimes they
+ * Adds to the lists of processes what their files say that were compiled since: which runtimes they
  * have, and where mappings end.
  */
 void publisher_find_compiled(struct publisher *publisher, const struct processes *processes);

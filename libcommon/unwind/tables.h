@@ -23,7 +23,8 @@
 struct tables;
 
 struct tables_counts {
-	uint64_t files_without_table, rows, bytes; /* at the moment */
+	uint64_t files_without_table; /* of all that were seen */
+	uint64_t rows, bytes;         /* at the moment */
 	uint64_t evicted;
 };
 
@@ -40,16 +41,16 @@ int tables_make(struct tables *tables, uint32_t module_id);
 int tables_make_all(struct tables *tables, int max_ms);
 
 /*
- * From now on, calls made() for each table, with the CPU time that making it has taken, and the
- * thread in whose mappings the file was first found.
+ * From now on, calls made() for each table that a worker has made or tried to make, with the CPU
+ * time that it has taken, and the thread in whose mappings the file was first found.
  */
 void tables_on_made(struct tables *tables, void (*made)(void *arg, pid_t tid, uint64_t cpu_ns),
 		    void *arg);
 
 /*
  * A mapping in a list refers to the module's struct published_module, or does not any more. Tables
- * to which no list refers are freed when they take much memory, the oldest first, and are made
- * again when they are needed.
+ * to which no list refers are freed after ten seconds, or when they take much memory, the oldest
+ * first, and are made again when they are needed.
  */
 void tables_use(struct tables *tables, uint32_t module_id);
 void tables_unuse(struct tables *tables, uint32_t module_id);
@@ -80,13 +81,13 @@ void tables_give_up(struct tables *tables);
 
 /*
  * Adds the table of a region (regions.h); NULL: an empty one. Returns the place of its struct
- * published_module, or 0: there is no room. It is freed when nobody uses it; who adds it, uses it.
- * Other places are ignored.
+ * published_module, or 0: there is no room. Who adds it is its first user; it is freed when it has
+ * none. Use and unuse ignore a place that is no region's.
  */
 loc_t tables_add_region(struct tables *tables, const struct unwind_table *table);
 void tables_use_region(struct tables *tables, loc_t region);
 void tables_unuse_region(struct tables *tables, loc_t region);
-/* PENDING_REGION: walks that end in the region ask for it to be read; REGION_CHANGES */
+/* pending: PENDING_REGION, if walks that end there are to ask for it to be read; or REGION_CHANGES */
 void tables_set_region(struct tables *tables, loc_t region, uint32_t pending);
 /* the place of the struct published_module of regions that were not read; 0: there is no room */
 loc_t tables_unread_region(struct tables *tables);
