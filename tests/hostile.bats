@@ -997,33 +997,3 @@ fetched_in_time() {	# SECONDS
 	sed 's/^/# /' "$WORK/err"
 	expect "$all > 300 && $whole >= 0.95 * $all"
 }
-
-# bats test_tags=full
-@test "files whose tables fill the memory: another user's new program has its table, and the line names whose did not fit" {
-	need_root
-	need jq perl
-	local i libc tool all whole
-	libc=$(ldd "$ROOT/build/cpuprof" | awk '/libc\.so/ { print $3 }')
-	for i in $(seq 80); do cp "$libc" "$WORK/large$i"; done	# about a megabyte of tables each
-	cp "$(command -v perl)" "$WORK/victim"
-	chmod 755 "$WORK" "$WORK/victim"
-	chown 65534 "$WORK"/large*
-	chown 65533 "$WORK/victim"
-	rm -f "$WORK/err"
-	cpuprof -v -j -F 499 --max-memory 64 >"$WORK/out" 2>"$WORK/err" 3>&- &
-	tool=$!
-	pids+=("$tool")
-	wait_until grep -q Ctrl-C "$WORK/err"
-	as_nobody "$ROOT/build/tests/mapper" hold 60 0 1 "$WORK"/large*
-	wait_until grep -q large80 "/proc/$pid/maps"
-	sleep 4	# for the tables to be made
-	background setpriv --reuid=65533 --regid=65533 --clear-groups "$WORK/victim" -e '1 while 1'
-	wait_until_it_ran "$pid" 1500
-	kill -INT "$tool"
-	wait "$tool"
-	read -r all whole <<<"$(jq -r 'select(.type == "stack" and .comm == "victim") | [.count, (if .ended_by == "complete" then .count else 0 end)] | @tsv' "$WORK/out" |
-		awk '{ all += $1; whole += $2 } END { print all + 0, whole + 0 }')"
-	echo "# $whole of the victim's $all samples whole" >&3
-	sed 's/^/# /' "$WORK/err"
-	expect "$all > 300 && $whole >= 0.95 * $all"
-}
