@@ -688,8 +688,8 @@ while True: re.sub("[0-9]+", lambda m: json.dumps([m[0]]), "".join(map(str, rang
 	# by a signal that cannot be handled, which leaves the picture there
 	kill -STOP "$(tool_there)"
 	wait_until shows 'Stopped.* cpuprof'
-	keys Enter
-	type_line fg
+	keys -l fg	# the terminal takes keys as the view does: Enter is none
+	keys C-j
 	wait_for_samples $(($(samples) + 50))
 	keys '?'
 	wait_until_drawn '^q +quit'
