@@ -87,8 +87,8 @@ struct recent_rule {
  * another tracer uses the tracepoint, too, and .walks starts at 0 again. .walks: how many results
  * equalled bpf_get_stack()'s so far, or NEVER_TRUSTED. .trusted: how often that has been enough.
  * .failed: how often the places that calibrate() had found were wrong: a word below the stack's end
- * may have been left there by an earlier call. .missed: how many walks have not reached the outermost
- * frame since the last one that equalled bpf_get_stack()'s
+ * may have been left there by an earlier call. .missed: how many walks have not reached the
+ * outermost frame since the last one that equalled bpf_get_stack()'s
  */
 SEC(".data.starts")
 struct kernel_start starts[NR_KERNEL_STARTS] = { { .frames_above = 2 }, { .frames_above = 2 } };

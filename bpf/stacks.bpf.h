@@ -45,8 +45,8 @@ static __always_inline __u64 this_second(void)
 }
 
 /*
- * with keys_apart: in this second, `sent` was full. New keys get no number for the rest of it, or one
- * key would get a new number at each event
+ * with keys_apart: in this second, `sent` was full. New keys get no number for the rest of it, or
+ * one key would get a new number at each event
  */
 __u64 full_second;
 
@@ -533,8 +533,8 @@ static __always_inline void count_stacks(void *ctx)
 }
 
 /*
- * raw samples on each CPU, because copying a stack takes microseconds, with interrupts off: so many of
- * root, and so many of all other users, of which one may have half
+ * raw samples on each CPU, because copying a stack takes microseconds, with interrupts off: so many
+ * of root, and so many of all other users, of which one may have half
  */
 #define RAW_PER_SECOND 2000
 

@@ -354,8 +354,8 @@ static __always_inline int leave_without_rule(struct user_walk *u)
 /* ---- the walk ---- */
 
 /*
- * Goes from a frame to its caller, or a part of the way: the next call goes on where another table is
- * to be searched, or a window was loaded. 1: the stack ends, and u->end says why.
+ * Goes from a frame to its caller, or a part of the way: the next call goes on where another table
+ * is to be searched, or a window was loaded. 1: the stack ends, and u->end says why.
  */
 static __always_inline int unwind_frame(struct user_walk *u)
 {
@@ -430,8 +430,8 @@ static __always_inline void walk_reset(struct user_walk *u, __u32 max_depth, __u
 }
 
 /*
- * Opens the mapping list of this handle. END_COMPLETE: it can be used, since it belongs to this image
- * and has the same count of changes; else why it cannot
+ * Opens the mapping list of this handle. END_COMPLETE: it can be used, since it belongs to this
+ * image and has the same count of changes; else why it cannot
  */
 static __always_inline int walk_open(struct user_walk *u, __u64 handle,
 				     const struct process_image *image, __u32 changes)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Short texts that are printed into memory. open_memstream() allocates 8 KB for each: of a text that is
- * kept, most of that stays unused. So these streams are used again. They are for one thread.
+ * Short texts that are printed into memory. open_memstream() allocates 8 KB for each: of a text
+ * that is kept, most of that stays unused. So these streams are used again. They are for one
+ * thread.
  */
 #ifndef EHPERF_BASE_TEXT_H
 #define EHPERF_BASE_TEXT_H

@@ -239,8 +239,8 @@ static int sum_up(struct history *h, struct kept_stack *stack)
 }
 
 /*
- * Leaves out stacks that an interval has, which would not be freed. One that a part has is freed with
- * the part.
+ * Leaves out stacks that an interval has, which would not be freed. One that a part has is freed
+ * with the part.
  */
 static int sum_up_coldest(struct history *h)
 {

@@ -55,9 +55,9 @@ struct history_part {
 int history_take(struct history *history, uint64_t last_ns, uint64_t until_ns,
 		 struct history_part *part);
 /*
- * Takes all kept intervals that ended until then, each with half the weight for each half_ns that it
- * is older than the last of them. The part's time is as much shorter: the sum of all values divided
- * by it is a mean.
+ * Takes all kept intervals that ended until then, each with half the weight for each half_ns that
+ * it is older than the last of them. The part's time is as much shorter: the sum of all values
+ * divided by it is a mean.
  */
 int history_take_decaying(struct history *history, uint64_t half_ns, uint64_t until_ns,
 			  struct history_part *part);

@@ -123,8 +123,8 @@ static void set_absence(struct perf_event *event, uint64_t absent_ns, bool begin
 }
 
 /*
- * Reads the CPUs' time since boot in which no sample is expected: it is stolen, or idle, unless that
- * counts. begins: the events, or only this one, are about to be enabled
+ * Reads the CPUs' time since boot in which no sample is expected: it is stolen, or idle, unless
+ * that counts. begins: the events, or only this one, are about to be enabled
  */
 static void read_absence(struct perf_events *events, const struct perf_event *only, bool begins)
 {

@@ -67,7 +67,8 @@ void workers_free(struct workers *workers);
 int workers_ask(struct workers *workers, uint64_t tag, uint64_t owner, const void *request,
 		size_t bytes);
 /*
- * Takes back a job with this tag that no worker has begun; several may have it. False: there is none
+ * Takes back a job with this tag that no worker has begun; several may have it. False: there is
+ * none
  */
 bool workers_cancel(struct workers *workers, uint64_t tag);
 /* The same for any job; *tag: its tag */

@@ -205,8 +205,8 @@ static bool is_sound(const struct name_source *source, const struct named_frame 
 }
 
 /*
- * Reads a string of so many bytes with its NUL, and advances *at; *string is NULL if there are none.
- * False: it does not end there
+ * Reads a string of so many bytes with its NUL, and advances *at; *string is NULL if there are
+ * none. False: it does not end there
  */
 static bool next_string(const char **at, const char *end, uint16_t bytes, const char **string)
 {

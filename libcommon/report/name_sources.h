@@ -148,8 +148,8 @@ void name_source_drop_wanted(struct name_source *source);
 #define NAME_WAIT_NS 800000000
 
 /*
- * False: the source is given up or forgotten, or has no time or no room left. No time and no room are
- * counted.
+ * False: the source is given up or forgotten, or has no time or no room left. No time and no room
+ * are counted.
  */
 bool name_sources_may_ask(struct name_sources *sources, struct name_source *source);
 /* the time from which on an answer is too late */

@@ -37,8 +37,8 @@ void namer_free(struct namer *namer);
  */
 int namer_see(struct namer *namer, pid_t pid, uint32_t uid, const uint64_t *frames, size_t nr);
 /*
- * Takes answers, and asks for the names that namer_see() wants. Call it several times a second while stacks
- * are seen. 0 or -ENOMEM
+ * Takes answers, and asks for the names that namer_see() wants. Call it several times a second
+ * while stacks are seen. 0 or -ENOMEM
  */
 int namer_follow(struct namer *namer);
 

@@ -38,7 +38,9 @@ static int look(struct stack_session *s, uint64_t until_ns)
 	return history_add(s->history, entries, nr, lost, until_ns);
 }
 
-/* Earlier parts of the time may have been said to have lost too much: deducts that from this one. */
+/*
+ * Earlier parts of the time may have been said to have lost too much: deducts that from this one.
+ */
 static void settle(int64_t lost[MAX_LOSSES], int64_t over[MAX_LOSSES])
 {
 	for (size_t i = 0; i < MAX_LOSSES; i++) {

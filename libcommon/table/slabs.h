@@ -52,8 +52,8 @@ void slabs_release(struct slabs *slabs, loc_t loc, size_t size);
 void slabs_reset(struct slabs *slabs);
 
 /*
- * A user's share of all memory in the slabs. Who allocates for a user charges it (base/user_room.h).
- * Valid until slabs_free(). NULL: no memory
+ * A user's share of all memory in the slabs. Who allocates for a user charges it
+ * (base/user_room.h). Valid until slabs_free(). NULL: no memory
  */
 struct room_user *slabs_user(struct slabs *slabs, uint32_t uid);
 

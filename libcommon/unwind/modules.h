@@ -110,8 +110,8 @@ struct mapped_file module_file(const struct module *module);
 
 /*
  * Forgets the modules that are not in use now (used[ID]), and were not in use at the last call.
- * Their IDs are given again, but not within a minute: a sample that waits, or a view, may still have
- * them.
+ * Their IDs are given again, but not within a minute: a sample that waits, or a view, may still
+ * have them.
  */
 void modules_forget(struct modules *modules, const bool *used);
 

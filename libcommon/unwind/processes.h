@@ -35,7 +35,9 @@ struct process {
 	pid_t pid;
 	struct proc_maps maps;
 	bool complete; /* maps holds all mappings: they were followed from exec on, or read */
-	/* when the last reading was asked for, or the process added: maps has all events until then */
+	/*
+	 * when the last reading was asked for, or the process added: maps has all events until then
+	 */
 	uint64_t read_ns;
 	uint64_t looked_ns, look_took_ns; /* when /proc was last read, and how long that took */
 	uint64_t version;                 /* of maps, from 1 on: changes whenever maps does */

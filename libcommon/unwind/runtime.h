@@ -67,8 +67,9 @@ struct runtime {
 	/* Frees *own. Walks may still read what .code_module() has returned. */
 	void (*process_free)(void *own);
 	/*
-	 * The file is compiled, and mapped so that its offset 0 would lie at `text`. Says in *says what the kernel has to know of the process. Called for each new
-	 * list, and once its file is compiled; walks may already read *says
+	 * The file is compiled, and mapped so that its offset 0 would lie at `text`. Says in *says
+	 * what the kernel has to know of the process. Called for each new list, and once its file
+	 * is compiled; walks may already read *says
 	 */
 	void (*describe)(const struct runtime_process *process, struct published_runtimes *says,
 			 uint64_t text);
@@ -117,8 +118,8 @@ struct runtime {
 	void (*forget)(void *names);
 	/*
 	 * The functions of a frame that .see() has made: those that are inlined first, the
-	 * innermost of them at the beginning. Returns how many, at most max; 0: not known. Valid until the
-	 * next .see() or .forget()
+	 * innermost of them at the beginning. Returns how many, at most max; 0: not known. Valid
+	 * until the next .see() or .forget()
 	 */
 	size_t (*find)(const void *names, uint64_t frame, struct runtime_function *functions,
 		       size_t max);

@@ -13,8 +13,8 @@
 #include "tables_abi.h"
 
 /*
- * A table that no list uses is kept for a while, because short programs map the same files again and
- * again: for MAX_UNUSED_NS at most. All such tables take MAX_UNUSED_BYTES at most, counting
+ * A table that no list uses is kept for a while, because short programs map the same files again
+ * and again: for MAX_UNUSED_NS at most. All such tables take MAX_UNUSED_BYTES at most, counting
  * FILE_BYTES for each file.
  */
 #define MAX_UNUSED_NS    10000000000
@@ -337,8 +337,8 @@ static void write_code(struct tables *tables, struct module *module, struct comp
 /* ---- asking ---- */
 
 /*
- * Has a worker make it. False: it is made, or why it cannot be. Who opens files of users, and parses
- * them, has no rights: the tool itself makes only tables of images that it has in memory
+ * Has a worker make it. False: it is made, or why it cannot be. Who opens files of users, and
+ * parses them, has no rights: the tool itself makes only tables of images that it has in memory
  */
 static bool leave_to_worker(struct tables *tables, struct module *module, bool of_code, bool much,
 			    struct compiled *made)

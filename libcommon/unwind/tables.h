@@ -87,7 +87,9 @@ void tables_give_up(struct tables *tables);
 loc_t tables_add_region(struct tables *tables, const struct unwind_table *table);
 void tables_use_region(struct tables *tables, loc_t region);
 void tables_unuse_region(struct tables *tables, loc_t region);
-/* pending: PENDING_REGION, if walks that end there are to ask for it to be read; or REGION_CHANGES */
+/*
+ * pending: PENDING_REGION, if walks that end there are to ask for it to be read; or REGION_CHANGES
+ */
 void tables_set_region(struct tables *tables, loc_t region, uint32_t pending);
 /* the place of the struct published_module of regions that were not read; 0: there is no room */
 loc_t tables_unread_region(struct tables *tables);

@@ -238,7 +238,9 @@ static void test_failures(void)
 	check(list_of(handles[0]), "and it goes on when they can be read");
 }
 
-/* one user's tables leave room for another's, whatever they are of; what is released is there again */
+/*
+ * one user's tables leave room for another's, whatever they are of; what is released is there again
+ */
 static void test_shares(void)
 {
 	enum { BYTES = 4096, ALL = 2 * SLAB_BYTES };

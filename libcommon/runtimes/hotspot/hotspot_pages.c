@@ -107,7 +107,9 @@ static void put_row(struct page_writer *w, uint32_t pc, uint32_t rule)
 		w->rows[w->nr_rows++] = pc | rule << PAGE_ROWS_SHIFT;
 }
 
-/* the row that the piece has at this address, which lies behind its start; row 0 if none has begun */
+/*
+ * the row that the piece has at this address, which lies behind its start; row 0 if none has begun
+ */
 static uint32_t row_at(const struct piece *piece, uint64_t address)
 {
 	uint32_t low = 0, high = piece->nr_rows;
