@@ -256,12 +256,13 @@ static void end_child(struct server *s)
 	s->pid = -1;
 }
 
-/* ms until then, at least 0 */
-static int left_ms(uint64_t until_ns)
+/* Waits until then for the child to read or write. False: it has not, or the time is over */
+static bool await_child(const struct server *s, short events, uint64_t until_ns)
 {
 	uint64_t now = clock_ns();
+	int ms = now < until_ns ? (until_ns - now) / 1000000 : 0;
 
-	return now < until_ns ? (until_ns - now) / 1000000 : 0;
+	return ms && poll(&(struct pollfd){ .fd = s->fd, .events = events }, 1, ms) > 0;
 }
 
 void server_free(struct server *s)
@@ -270,15 +271,11 @@ void server_free(struct server *s)
 
 	if (!s)
 		return;
-	while (s->fd >= 0 && s->sent < s->queued && left_ms(until_ns) &&
-	       poll(&(struct pollfd){ .fd = s->fd, .events = POLLOUT }, 1, left_ms(until_ns)) > 0)
+	while (s->fd >= 0 && s->sent < s->queued && await_child(s, POLLOUT, until_ns))
 		server_work(s);
 	/* it closes its end once all viewers have all */
 	if (server_is_ready(s) && !shutdown(s->fd, SHUT_WR))
-		while (left_ms(until_ns) &&
-		       poll(&(struct pollfd){ .fd = s->fd, .events = POLLIN }, 1,
-			    left_ms(until_ns)) > 0 &&
-		       hear(s))
+		while (await_child(s, POLLIN, until_ns) && hear(s))
 			;
 	end_child(s);
 	free(s->queue);

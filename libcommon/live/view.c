@@ -126,8 +126,7 @@ static void print_time(FILE *out, const struct live_view *v)
 static void print_sums(FILE *out, const struct live_view *v)
 {
 	const struct stack_summary *s = &v->shown->summary;
-	uint64_t lost = losses_total(s->losses, s->nr_losses),
-		 of_others = s->of_some ? losses_of_machine(s->losses, s->nr_losses) : 0;
+	uint64_t of_others, lost = stack_summary_lost(s, &of_others);
 	double complete = stack_summary_complete(s);
 
 	fprintf(out, "%s", counted(s->sum.count, v->source.counted).text);
@@ -142,7 +141,7 @@ static void print_sums(FILE *out, const struct live_view *v)
 		fprintf(out, ", %.0f a second", v->rate);
 	if (complete >= 0)
 		fprintf(out, ", %.2f %% complete", complete);
-	fprintf(out, ", %" PRIu64 " lost", lost - of_others);
+	fprintf(out, ", %" PRIu64 " lost", lost);
 	if (of_others)
 		fprintf(out, ", %" PRIu64 " on the whole machine", of_others);
 }

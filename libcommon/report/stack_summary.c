@@ -143,14 +143,18 @@ void stack_summary_say_complete(FILE *out, const struct stack_summary *s)
 			counted(with_user, "user stacks").text);
 }
 
+uint64_t stack_summary_lost(const struct stack_summary *s, uint64_t *of_others)
+{
+	*of_others = s->of_some ? losses_of_machine(s->losses, s->nr_losses) : 0;
+	return losses_total(s->losses, s->nr_losses) - *of_others;
+}
+
 static void say_lost(FILE *out, const struct stack_summary *s)
 {
-	uint64_t lost = losses_total(s->losses, s->nr_losses), taken = s->sum.count;
-	uint64_t of_others = s->of_some ? losses_of_machine(s->losses, s->nr_losses) : 0;
+	uint64_t of_others, lost = stack_summary_lost(s, &of_others), taken = s->sum.count;
 
 	if (!losses_matter(s->losses, s->nr_losses, taken))
 		return;
-	lost -= of_others;
 	if (lost)
 		fprintf(out, ", %" PRIu64 " (%.1f %%) lost", lost, percent_of(lost, taken + lost));
 	if (of_others)

@@ -51,6 +51,11 @@ void stack_summary_print(FILE *out, const struct stack_summary *summary);
 /* the text of stack_summary_print(), which the caller frees; NULL: no memory */
 char *stack_summary_text(const struct stack_summary *summary);
 /*
+ * How many are lost, without those that were lost on the whole machine while only some is measured:
+ * *of_others
+ */
+uint64_t stack_summary_lost(const struct stack_summary *summary, uint64_t *of_others);
+/*
  * the share of the user stacks, by their values, that are complete, in percent; -1: there is none
  */
 double stack_summary_complete(const struct stack_summary *summary);

@@ -168,6 +168,27 @@ void slabs_release(struct slabs *slabs, loc_t loc, size_t size)
 	slab->free[first] = freed;
 }
 
+loc_t slabs_take(struct slabs *slabs, size_t size, struct room_user *user)
+{
+	loc_t loc;
+
+	if (user && !user_room_has(user, extent_bytes(size))) {
+		errno = EDQUOT;
+		return 0;
+	}
+	loc = slabs_alloc(slabs, size);
+	if (loc && user)
+		user_room_charge(user, extent_bytes(size));
+	return loc;
+}
+
+void slabs_give(struct slabs *slabs, loc_t loc, size_t size, struct room_user *user)
+{
+	slabs_release(slabs, loc, size);
+	if (loc && user)
+		user_room_give(user, extent_bytes(size));
+}
+
 void slabs_reset(struct slabs *slabs)
 {
 	for (size_t i = 0; i < slabs->nr; i++)

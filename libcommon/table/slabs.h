@@ -51,11 +51,14 @@ void slabs_release(struct slabs *slabs, loc_t loc, size_t size);
 /* Frees all extents. The slabs stay. */
 void slabs_reset(struct slabs *slabs);
 
-/*
- * A user's share of all memory in the slabs. Who allocates for a user charges it
- * (base/user_room.h). Valid until slabs_free(). NULL: no memory
- */
+/* A user's share of all memory in the slabs. Valid until slabs_free(). NULL: no memory */
 struct room_user *slabs_user(struct slabs *slabs, uint32_t uid);
+/*
+ * slabs_alloc() and slabs_release() for this user, who pays; NULL: nobody does. errno EDQUOT: the
+ * user may have no more
+ */
+loc_t slabs_take(struct slabs *slabs, size_t size, struct room_user *user);
+void slabs_give(struct slabs *slabs, loc_t loc, size_t size, struct room_user *user);
 
 /*
  * the memory at loc, of which SLAB_SLACK bytes can always be read; NULL where there is no such slab

@@ -15,16 +15,9 @@ loc_t extents_take(struct slabs *slabs, size_t size, struct extents *extents)
 		errno = ENOMEM;
 		return 0;
 	}
-	if (extents->user && !user_room_has(extents->user, extent_bytes(size))) {
-		errno = EDQUOT;
-		return 0;
-	}
-	loc = slabs_alloc(slabs, size);
-	if (!loc)
-		return 0;
-	extents->of[extents->nr++] = (struct extent){ loc, size };
-	if (extents->user)
-		user_room_charge(extents->user, extent_bytes(size));
+	loc = slabs_take(slabs, size, extents->user);
+	if (loc)
+		extents->of[extents->nr++] = (struct extent){ loc, size };
 	return loc;
 }
 
@@ -34,9 +27,7 @@ void extents_release(struct slabs *slabs, struct extents *extents, size_t kept)
 	while (extents->nr > kept) {
 		const struct extent *last = &extents->of[--extents->nr];
 
-		slabs_release(slabs, last->loc, last->size);
-		if (extents->user)
-			user_room_give(extents->user, extent_bytes(last->size));
+		slabs_give(slabs, last->loc, last->size, extents->user);
 	}
 }
 

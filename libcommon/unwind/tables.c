@@ -173,22 +173,18 @@ static void give_back(struct tables *tables, uint32_t id)
 	free(of->extents.of);
 	*of = (struct module_table){};
 	tables->nr_evicted++;
-	if (module)
-		module->code_error = 0;
-	if (module)
-		module->moved = true;
+	if (!module)
+		return;
+	module->code_error = 0;
+	module->moved = true;
 	/* errors that may not come again: the file is tried once more */
-	if (module &&
-	    (module->error == -ENOSPC || module->error == -EDQUOT || module->error == -ENOMEM ||
-	     module->error == -EAGAIN || module->error == -ETIMEDOUT || module->error == -ESTALE))
+	if (module->error == -ENOSPC || module->error == -EDQUOT || module->error == -ENOMEM ||
+	    module->error == -EAGAIN || module->error == -ETIMEDOUT || module->error == -ESTALE)
 		module->error = 0;
 }
 
-/* the oldest one */
-static void evict(struct tables *tables)
+static void evict(struct tables *tables, uint32_t id)
 {
-	uint32_t id = tables->oldest;
-
 	take_out(tables, table_of(tables, id));
 	give_back(tables, id);
 }
@@ -221,7 +217,7 @@ static void now_unused(struct tables *tables, uint32_t id)
 	tables->unused_bytes += of->bytes + FILE_BYTES;
 	of->since_ns = clock_ns();
 	while (tables->unused_bytes > MAX_UNUSED_BYTES)
-		evict(tables);
+		evict(tables, tables->oldest);
 }
 
 static void evict_old(struct tables *tables)
@@ -229,7 +225,7 @@ static void evict_old(struct tables *tables)
 	uint64_t now = clock_ns();
 
 	while (tables->oldest && now - table_of(tables, tables->oldest)->since_ns > MAX_UNUSED_NS)
-		evict(tables);
+		evict(tables, tables->oldest);
 }
 
 void tables_use(struct tables *tables, uint32_t id)
@@ -254,7 +250,7 @@ bool tables_make_room(struct tables *tables)
 	bool any = tables->oldest;
 
 	while (tables->oldest)
-		evict(tables);
+		evict(tables, tables->oldest);
 	return any;
 }
 
@@ -277,8 +273,7 @@ static bool make_room_of(struct tables *tables, const struct room_user *user)
 		newer = of->newer;
 		if (of->extents.user != user)
 			continue;
-		take_out(tables, of);
-		give_back(tables, id);
+		evict(tables, id);
 		any = true;
 	}
 	return any;

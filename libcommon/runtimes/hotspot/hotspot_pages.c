@@ -13,22 +13,14 @@
 /* a walk may still be reading what was replaced: no walk takes a hundredth of that */
 #define KEPT_NS 1000000000ULL
 
-/* 0: no room, or the user may have no more */
 static loc_t take(const struct hotspot *h, uint32_t bytes)
 {
-	loc_t loc = user_room_has(h->slabs_user, bytes) ? slabs_alloc(h->slabs, bytes) : 0;
-
-	if (loc)
-		user_room_charge(h->slabs_user, bytes);
-	return loc;
+	return slabs_take(h->slabs, bytes, h->slabs_user);
 }
 
 static void release(const struct hotspot *h, loc_t loc, uint32_t bytes)
 {
-	if (!loc)
-		return;
-	slabs_release(h->slabs, loc, bytes);
-	user_room_give(h->slabs_user, bytes);
+	slabs_give(h->slabs, loc, bytes, h->slabs_user);
 }
 
 static struct table_page *page_at(const struct hotspot *h, uint32_t nr)
