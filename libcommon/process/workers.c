@@ -83,12 +83,14 @@ struct worker {
 	uint64_t kept;       /* the last job's .keep: it has its file open still; 0: it has none */
 	int error;           /* why it cannot be done */
 	/* in ns */
-	uint64_t awake;             /* when it was last seen awake */
-	uint64_t ran_when_awake;    /* CPU time until then */
-	uint64_t queued_when_awake; /* time until then that it has waited for a CPU */
-	uint64_t ran_before;        /* CPU time before the job */
-	uint64_t began;             /* when it got the job */
-	uint64_t looked;            /* when it was last looked at */
+	uint64_t awake;          /* when it was last seen awake */
+	uint64_t ran_when_awake; /* CPU time until then */
+	/* time until soon after, at the first look, that it has waited for a CPU */
+	uint64_t queued_when_awake;
+	bool queue_noted;
+	uint64_t ran_before; /* CPU time before the job */
+	uint64_t began;      /* when it got the job */
+	uint64_t looked;     /* when it was last looked at */
 	struct priority_watch priority;
 };
 
@@ -431,7 +433,14 @@ static void note_awake(struct worker *worker, uint64_t now, uint64_t ran)
 {
 	worker->awake = worker->looked = now;
 	worker->ran_when_awake = ran;
-	worker->queued_when_awake = queued_ns(worker);
+	worker->queue_noted = false; /* most have answered before anybody looks */
+}
+
+static void note_queue(struct worker *worker)
+{
+	if (!worker->queue_noted)
+		worker->queued_when_awake = queued_ns(worker);
+	worker->queue_noted = true;
 }
 
 /* Halves used_ns for each whole second that has passed. */
@@ -886,6 +895,7 @@ static int look_at(const struct workers *w, struct worker *worker)
 	if (unseen > half)
 		worker->awake += unseen - half;
 	worker->looked = now;
+	note_queue(worker);
 	if (now - worker->awake < half)
 		return 0;
 	ran = ran_ns(worker);
@@ -922,15 +932,15 @@ static int copy_answer(struct workers *w, const struct worker *worker, size_t by
 	return 0;
 }
 
-/*
- * 0; -EAGAIN: the worker's job goes on; or why it is given up. Asks for the reason first: an answer
- * that comes meanwhile counts
- */
+/* 0; -EAGAIN: the worker's job goes on; or why it is given up */
 static int receive(const struct workers *w, struct worker *worker, struct worker_message *message)
 {
-	int given_up = look_at(w, worker),
-	    error = worker_message_receive(worker->fd, message, w->kind.limits.opens, MSG_DONTWAIT);
+	bool opens = w->kind.limits.opens;
+	int error = worker_message_receive(worker->fd, message, opens, MSG_DONTWAIT), given_up;
 
+	given_up = error == -EAGAIN ? look_at(w, worker) : 0;
+	if (given_up) /* an answer that has come meanwhile counts */
+		error = worker_message_receive(worker->fd, message, opens, MSG_DONTWAIT);
 	return error == -EAGAIN && given_up ? given_up : error;
 }
 
