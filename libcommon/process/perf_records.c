@@ -27,7 +27,8 @@ struct perf_records {
 	int epoll_fd;
 	size_t page_size;
 	struct cpu_watch watch;
-	struct ring *rings; /* by CPU */
+	uint64_t watched_ns; /* when it was asked, CLOCK_MONOTONIC */
+	struct ring *rings;  /* by CPU */
 	size_t nr, room;
 };
 
@@ -261,9 +262,14 @@ static int follow_changed_cpus(struct perf_records *records,
 			       int (*take)(void *arg, const struct process_event *event), void *arg)
 {
 	struct process_event lost = { .kind = PROCESS_EVENTS_LOST };
+	uint64_t now = clock_ns();
 	struct cpu_set online;
-	int changed = cpu_watch_changed(&records->watch, &online), error;
+	int changed, error;
 
+	if (now < records->watched_ns + CPU_WATCH_NS)
+		return 0;
+	records->watched_ns = now;
+	changed = cpu_watch_changed(&records->watch, &online);
 	if (changed <= 0)
 		return changed;
 	error = follow_cpus(records, &online);

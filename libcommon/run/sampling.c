@@ -54,8 +54,11 @@ static int follow(void *arg)
 	struct following *f = arg;
 	uint64_t now_ns = clock_ns();
 	struct cpu_set cpus;
-	int result = cpu_watch_changed(&f->watch, &cpus);
+	int result;
 
+	if (now_ns < f->looked_ns + CPU_WATCH_NS)
+		return 0;
+	result = cpu_watch_changed(&f->watch, &cpus);
 	if (result > 0) {
 		if (f->wanted->nr)
 			cpu_set_keep(&cpus, f->wanted);
