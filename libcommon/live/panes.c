@@ -252,6 +252,11 @@ void panes_next_match(struct panes *p, int direction)
 
 /* ---- the selected pane ---- */
 
+bool panes_show_processes(const struct panes *p)
+{
+	return p->pane == PROCESSES;
+}
+
 int panes_prepare(struct panes *p)
 {
 	const struct pane_kind *kind = kinds[p->pane];

@@ -27,6 +27,8 @@ void panes_free(struct panes *panes);
  * there.
  */
 void panes_show(struct panes *panes, const struct live_shown *shown);
+/* Does the selected pane show the processes' command lines? */
+bool panes_show_processes(const struct panes *panes);
 /* Makes what the selected pane needs. To be called before the other functions. 0 or -ENOMEM */
 int panes_prepare(struct panes *panes);
 void panes_draw(struct panes *panes, const struct pane_area *area);

@@ -300,6 +300,14 @@ static int show(struct live_view *v)
 	return 0;
 }
 
+/* Makes what is drawn. 0 or -ENOMEM */
+static int prepare(struct live_view *v)
+{
+	if (v->shown && panes_show_processes(v->panes))
+		v->source.note_processes(v->source.arg);
+	return panes_prepare(v->panes);
+}
+
 /* Shows what was shown before the last step. */
 static int step_forth(struct live_view *v)
 {
@@ -353,7 +361,7 @@ int live_view_refresh(struct live_view *v, double seconds, uint64_t taken, doubl
 	if (*line && !v->asked)
 		say(v, "%s", line);
 	if (!error)
-		error = panes_prepare(v->panes);
+		error = prepare(v);
 	if (!error)
 		draw(v);
 	return error;
@@ -521,8 +529,12 @@ static int set_window(struct live_view *v)
 static void save(struct live_view *v, bool replace)
 {
 	uint64_t left_out = 0;
-	int error = v->shown ? save_as(v->shown, v->name, replace, &left_out) : -EAGAIN;
+	int error = -EAGAIN;
 
+	if (v->shown) {
+		v->source.note_processes(v->source.arg);
+		error = save_as(v->shown, v->name, replace, &left_out);
+	}
 	if (error == -EEXIST)
 		ask(v, ASKED_REPLACE);
 	else if (error == -EINVAL)
@@ -726,7 +738,7 @@ int live_view_work(struct live_view *v)
 		any = true;
 		error = take_key(v, key);
 		if (!error)
-			error = panes_prepare(v->panes);
+			error = prepare(v);
 	}
 	if ((any || !v->is_drawn) && !error)
 		draw(v);

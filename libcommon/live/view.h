@@ -33,7 +33,8 @@ struct live_source {
 	 */
 	int (*show)(void *arg, struct live_window window, uint64_t until_ns,
 		    const struct stack_pattern *only, const struct live_shown **shown);
-	void (*reset)(void *arg); /* the start is now */
+	void (*note_processes)(void *arg); /* Notes the processes of that report. */
+	void (*reset)(void *arg);          /* the start is now */
 	void (*set_interval)(void *arg, uint64_t ns);
 	void (*end)(void *arg); /* the user wants to leave */
 	void *arg;

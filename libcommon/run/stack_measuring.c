@@ -49,32 +49,40 @@ static void settle(int64_t lost[MAX_LOSSES], int64_t over[MAX_LOSSES])
 	}
 }
 
-/* Forgets what no later report needs. */
+#define RENEW_NS 10000000000 /* command lines of live processes are read again after this time */
+
+/* Forgets what no later report needs, or what may have changed. */
 static void forget(struct stack_session *s)
 {
-	kernel_symbols_renew(s->kernel, clock_ns());
+	uint64_t now = clock_ns();
+
+	kernel_symbols_renew(s->kernel, now);
 	if (s->source)
 		return;
 	stack_store_forget(s->store, !s->wanted->later);
-	cmdlines_forget(s->cmdlines);
-	s->programs_seen = 0; /* command lines of live processes are read again */
+	if (now < s->renewed_ns + RENEW_NS)
+		return;
+	cmdlines_renew(s->cmdlines);
+	s->programs_seen = 0;
+	s->renewed_ns = now;
 }
 
 /* ---- the history, for views ---- */
 
 /*
  * Slices take at most 1 / VIEW_SHARE of the time, and so do drawings, which once a second also take
- * at most 1 / VIEW_CPU_SHARE of a CPU. VIEW_REST_NS is the longest pause.
+ * about 1 / VIEW_CPU_SHARE of a CPU: with the history, a view is to take 1 %. VIEW_REST_NS is the
+ * longest pause.
  */
 #define VIEW_SHARE     25
-#define VIEW_CPU_SHARE 100
+#define VIEW_CPU_SHARE 150
 #define VIEW_REST_NS   10000000000
 
 static void each_copy(void *arg, see_frames_fn *see, void *see_arg)
 {
 	const struct stack_session *s = arg;
 
-	history_each_stack(s->history, &s->part, see, see_arg);
+	history_each_stack(s->history, see, see_arg);
 }
 
 /* the unit of a stack's value, and what makes its root */
@@ -373,6 +381,13 @@ static int show(void *arg, struct live_window window, uint64_t until_ns,
 	return 0;
 }
 
+static void note_shown(void *arg)
+{
+	struct stack_session *s = arg;
+
+	report_note_processes(s, &s->made);
+}
+
 /*
  * The next drawing is after a pause that follows the faster of the last two drawings, so that a
  * single slow one has no effect.
@@ -458,6 +473,7 @@ static void begin_view(struct stack_session *s)
 		.counted = what_counts(s),
 		.note = s->web_view ? web_view_url(s->web_view) : NULL,
 		.show = show,
+		.note_processes = note_shown,
 		.reset = reset_history,
 		.set_interval = set_refresh,
 		.end = end_run,
@@ -505,6 +521,7 @@ static void report_shown(struct stack_session *s)
 
 	show_last(s);
 	report_count_names(made);
+	report_note_processes(s, made);
 	report_write(s, made, true);
 	if (made->summary.only)
 		end_web_view(s, ""); /* the page has all */

@@ -35,19 +35,22 @@ uint64_t report_room(const struct stack_options *o)
 }
 
 /* those of the stacks, and of their wakers */
-static void note_processes(const struct stack_session *s, struct process_notes *notes,
-			   const struct stack_entry *entries, size_t nr)
+void report_note_processes(const struct stack_session *s, struct made_report *made)
 {
-	uint32_t *pids = calloc(2 * nr + 1, sizeof(*pids));
+	uint32_t *pids;
 	size_t nr_pids = 0;
 
+	if (made->noted)
+		return;
+	made->noted = true;
+	pids = calloc(2 * made->nr + 1, sizeof(*pids));
 	cli_check(pids ? 0 : -ENOMEM, "record the processes");
-	for (size_t i = 0; i < nr; i++) {
-		pids[nr_pids++] = entries[i].key.pid;
-		if (entries[i].waker)
-			pids[nr_pids++] = entries[i].waker->key.pid;
+	for (size_t i = 0; i < made->nr; i++) {
+		pids[nr_pids++] = made->entries[i].key.pid;
+		if (made->entries[i].waker)
+			pids[nr_pids++] = made->entries[i].waker->key.pid;
 	}
-	stack_session_note(s, notes, pids, nr_pids);
+	stack_session_note(s, &made->processes, pids, nr_pids);
 	free(pids);
 }
 
@@ -144,7 +147,8 @@ void report_make(struct stack_session *s, struct made_report *made, const struct
 	made->writer.max_bytes = o->max_report;
 	stack_entries_sort(made->entries, made->nr, measure);
 	cli_check(namer_learn(s->namer, made->entries, made->nr), "name the frames");
-	note_processes(s, &made->processes, made->entries, made->nr);
+	if (!of->for_view || of->only)
+		report_note_processes(s, made);
 	made->writer.processes = &made->processes;
 	stack_session_place(s, &made->placed, made->entries, made->nr);
 	if (s->wanted->runtimes && !of->only) /* they are of all stacks */

@@ -21,7 +21,11 @@ struct report_of {
 	const int64_t *lost;              /* then: as of stack_session_losses() */
 	uint64_t room;                    /* for so many frames; the coldest stacks are summed up */
 	const struct stack_pattern *only; /* NULL: of all stacks */
-	bool for_view; /* .summary.names is left to who prints it: only .calls are counted */
+	/*
+	 * .summary.names, but for .calls, and .processes, unless `only` is given, are left to who
+	 * prints them
+	 */
+	bool for_view;
 };
 
 /*
@@ -31,6 +35,7 @@ void report_make(struct stack_session *session, struct made_report *made,
 		 const struct report_of *of);
 /* for a report that was made for a view */
 void report_count_names(struct made_report *made);
+void report_note_processes(const struct stack_session *session, struct made_report *made);
 /* {} is allowed */
 void report_free(struct made_report *made);
 

@@ -47,6 +47,7 @@ struct made_report {
 	struct stack_summary summary;
 	struct loss losses[MAX_LOSSES];
 	struct process_notes processes;
+	bool noted; /* they are */
 	struct placed_stacks placed;
 	struct other_stacks others;
 	struct stack_writer writer;
@@ -89,6 +90,7 @@ struct stack_session {
 	struct runtime_names *runtime_names;
 	struct cmdlines *cmdlines;
 	uint64_t programs_seen; /* struct processes' .nr_programs at the last look */
+	uint64_t renewed_ns;    /* when the command lines were, CLOCK_MONOTONIC */
 	struct namer *namer;    /* names user frames, with: */
 	struct frame_names names;
 	struct debuginfod *debuginfod; /* NULL: not used */
