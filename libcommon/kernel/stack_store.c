@@ -11,6 +11,7 @@
 #include "kernel/ring.h"
 #include "kernel/stack_store_parts.h"
 #include "records_abi.h"
+#include "report/frame_name.h"
 #include "unwind/cut_stack.h"
 
 /* NULL: no memory */
@@ -88,8 +89,9 @@ static int add_stack(struct stack_store *store, struct stored_stack **stacks, ui
 	if (!stack)
 		return -ENOMEM;
 	*stack = (struct stored_stack){ .id = id, .bytes = bytes, .owner = owner, .used = true };
-	stack->frames.id = id;
 	stack->frames.nr = nr;
+	stack->frames.own =
+		stacks == &store->user && any_frame_in_no_file((const uint64_t *)frames, nr);
 	charge(store, owner, bytes);
 	memcpy(stack->frames.frames, frames, nr * sizeof(*frames));
 	HASH_ADD(hh, *stacks, id, sizeof(stack->id), stack);

@@ -15,11 +15,18 @@ struct weighed {
 	double count, blocked_ns, waiting_ns;
 };
 
+/* frames that kept stacks share */
+struct kept_frames {
+	UT_hash_handle hh; /* by the frames themselves */
+	size_t users;      /* kept stacks; */
+	size_t listed;     /* and those of them that the history has: the hash and cells */
+	struct stack_frames frames;
+};
+
 struct kept_stack {
 	struct stack_entry entry; /* its value: since the start */
 	struct stack_entry waker;
 	UT_hash_handle hh;
-	size_t bytes;
 	size_t refs;            /* the history's: the hash and cells */
 	size_t parts;           /* so many parts have it, too, and keep it */
 	struct stack_value sum; /* for history_take() */
@@ -44,6 +51,7 @@ struct interval {
 struct history {
 	const struct measure *measure;
 	struct kept_stack *stacks;
+	struct kept_frames *user, *kernel;
 	struct interval *first, *last;
 	uint64_t from_ns, until_ns, round;
 	int64_t lost[MAX_LOSSES]; /* since the start */
@@ -74,35 +82,66 @@ size_t history_bytes(const struct history *h)
 	return h->bytes;
 }
 
-/* ---- stacks ---- */
+/* ---- frames ---- */
+
+static struct kept_frames *kept_of(const struct stack_frames *frames)
+{
+	return (struct kept_frames *)((char *)frames - offsetof(struct kept_frames, frames));
+}
 
 static size_t bytes_of_frames(const struct stack_frames *frames)
 {
-	return frames ? sizeof(*frames) + frames->nr * sizeof(frames->frames[0]) : 0;
+	return sizeof(struct kept_frames) + frames->nr * sizeof(frames->frames[0]);
 }
 
-static int copy_frames(const struct stack_frames **frames, size_t *bytes)
+/* *frames becomes the history's copy, which has one more user. 0 or -ENOMEM */
+static int keep_frames(struct history *h, struct kept_frames **all,
+		       const struct stack_frames **frames)
 {
-	size_t size = bytes_of_frames(*frames);
-	struct stack_frames *copy = size ? malloc(size) : NULL;
+	size_t key_bytes = (*frames)->nr * sizeof((*frames)->frames[0]);
+	struct kept_frames *kept;
 
-	if (size && !copy)
-		return -ENOMEM;
-	if (size)
-		memcpy(copy, *frames, size);
-	*frames = copy;
-	*bytes += size;
+	HASH_FIND(hh, *all, (*frames)->frames, key_bytes, kept);
+	if (!kept) {
+		kept = calloc(1, bytes_of_frames(*frames));
+		if (!kept)
+			return -ENOMEM;
+		memcpy(&kept->frames, *frames, sizeof(**frames) + key_bytes);
+		HASH_ADD_KEYPTR(hh, *all, kept->frames.frames, key_bytes, kept);
+	}
+	kept->users++;
+	if (!kept->listed++)
+		h->bytes += bytes_of_frames(&kept->frames);
+	*frames = &kept->frames;
 	return 0;
 }
 
-static void free_unused(struct kept_stack *stack)
+static void unlist_frames(struct history *h, const struct stack_frames *frames)
+{
+	if (frames && !--kept_of(frames)->listed)
+		h->bytes -= bytes_of_frames(frames);
+}
+
+static void leave_frames(struct kept_frames **all, const struct stack_frames *frames)
+{
+	struct kept_frames *kept = frames ? kept_of(frames) : NULL;
+
+	if (!kept || --kept->users)
+		return;
+	HASH_DEL(*all, kept);
+	free(kept);
+}
+
+/* ---- stacks ---- */
+
+static void free_unused(struct history *h, struct kept_stack *stack)
 {
 	if (stack->refs || stack->parts)
 		return;
-	free((void *)stack->entry.user);
-	free((void *)stack->entry.kernel);
-	free((void *)stack->waker.user);
-	free((void *)stack->waker.kernel);
+	leave_frames(&h->user, stack->entry.user);
+	leave_frames(&h->kernel, stack->entry.kernel);
+	leave_frames(&h->user, stack->waker.user);
+	leave_frames(&h->kernel, stack->waker.kernel);
 	free(stack);
 }
 
@@ -110,8 +149,12 @@ static void drop(struct history *h, struct kept_stack *stack)
 {
 	if (--stack->refs)
 		return;
-	h->bytes -= stack->bytes;
-	free_unused(stack);
+	unlist_frames(h, stack->entry.user);
+	unlist_frames(h, stack->entry.kernel);
+	unlist_frames(h, stack->waker.user);
+	unlist_frames(h, stack->waker.kernel);
+	h->bytes -= sizeof(*stack);
+	free_unused(h, stack);
 }
 
 static void unlist(struct history *h, struct kept_stack *stack)
@@ -120,20 +163,28 @@ static void unlist(struct history *h, struct kept_stack *stack)
 	drop(h, stack);
 }
 
-static int copy_all_frames(struct kept_stack *stack, const struct stack_entry *entry)
+static int keep_all_frames(struct history *h, struct kept_stack *stack,
+			   const struct stack_entry *entry)
 {
-	const struct stack_frames **frames[] = { &stack->entry.user, &stack->entry.kernel,
-						 &stack->waker.user, &stack->waker.kernel };
-	int error = 0;
+	const struct stack_entry *waker = entry->waker;
+	const struct {
+		struct kept_frames **all;
+		const struct stack_frames *from, **to;
+	} frames[] = {
+		{ &h->user, entry->user, &stack->entry.user },
+		{ &h->kernel, entry->kernel, &stack->entry.kernel },
+		{ &h->user, waker ? waker->user : NULL, &stack->waker.user },
+		{ &h->kernel, waker ? waker->kernel : NULL, &stack->waker.kernel },
+	};
 
-	stack->entry.user = entry->user;
-	stack->entry.kernel = entry->kernel;
-	stack->waker.user = entry->waker ? entry->waker->user : NULL;
-	stack->waker.kernel = entry->waker ? entry->waker->kernel : NULL;
-	for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++)
-		if (error || (error = copy_frames(frames[i], &stack->bytes)))
-			*frames[i] = NULL;
-	return error;
+	for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
+		const struct stack_frames *kept = frames[i].from;
+
+		if (kept && keep_frames(h, frames[i].all, &kept))
+			return -ENOMEM;
+		*frames[i].to = kept;
+	}
+	return 0;
 }
 
 /* the kept stack with this key, which is added if it is new; NULL: no memory */
@@ -148,19 +199,16 @@ static struct kept_stack *keep(struct history *h, const struct stack_entry *entr
 	if (!stack)
 		return NULL;
 	stack->refs = 1;
-	stack->bytes = sizeof(*stack);
 	stack->entry.key = entry->key;
 	if (entry->waker) {
 		stack->waker.key = entry->waker->key;
 		stack->entry.waker = &stack->waker;
 	}
 	h->bytes += sizeof(*stack);
-	if (copy_all_frames(stack, entry)) {
-		stack->bytes = sizeof(*stack);
+	if (keep_all_frames(h, stack, entry)) {
 		drop(h, stack);
 		return NULL;
 	}
-	h->bytes += stack->bytes - sizeof(*stack);
 	HASH_ADD(hh, h->stacks, entry.key, sizeof(stack->entry.key), stack);
 	return stack;
 }
@@ -489,7 +537,7 @@ void history_part_free(struct history_part *part)
 {
 	for (size_t i = 0; i < part->nr_stacks; i++) {
 		part->stacks[i]->parts--;
-		free_unused(part->stacks[i]);
+		free_unused(part->history, part->stacks[i]);
 	}
 	free(part->stacks);
 	free(part->entries);
@@ -498,21 +546,8 @@ void history_part_free(struct history_part *part)
 
 /* ---- what is kept ---- */
 
-static void show(const struct stack_frames *user, see_frames_fn *see, void *see_arg)
+void history_each_stack(const struct history *h, see_frames_fn *see, void *see_arg)
 {
-	if (user)
-		see(see_arg, user->frames, user->nr);
-}
-
-void history_each_stack(const struct history *h, const struct history_part *part,
-			see_frames_fn *see, void *see_arg)
-{
-	for (const struct kept_stack *stack = h->stacks; stack; stack = stack->hh.next) {
-		show(stack->entry.user, see, see_arg);
-		show(stack->waker.user, see, see_arg);
-	}
-	for (size_t i = 0; i < part->nr_stacks; i++) {
-		show(part->stacks[i]->entry.user, see, see_arg);
-		show(part->stacks[i]->waker.user, see, see_arg);
-	}
+	for (const struct kept_frames *kept = h->user; kept; kept = kept->hh.next)
+		see(see_arg, kept->frames.frames, kept->frames.nr);
 }

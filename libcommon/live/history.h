@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What was measured, interval by interval: the stacks of the last intervals, or of all since a
- * start, summed up. It copies the stacks that it is given. Its memory is bounded: old intervals go,
+ * start, summed up. It copies the stacks that it is given, equal ones once. Its memory is bounded: old intervals go,
  * and then the coldest stacks become one with a FRAME_SUMMED() for each end reason and kind.
  */
 #ifndef EHPERF_LIVE_HISTORY_H
@@ -64,9 +64,8 @@ int history_take_decaying(struct history *history, uint64_t half_ns, uint64_t un
 /* {} is allowed */
 void history_part_free(struct history_part *part);
 
-/* Calls see() for each user stack in the history, and in the part. */
-void history_each_stack(const struct history *history, const struct history_part *part,
-			see_frames_fn *see, void *see_arg);
+/* Calls see() for each user stack in the history, and in the parts that were taken. */
+void history_each_stack(const struct history *history, see_frames_fn *see, void *see_arg);
 
 size_t history_bytes(const struct history *history);
 

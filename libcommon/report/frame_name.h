@@ -56,6 +56,14 @@ static inline bool frame_in_no_file(uint64_t frame)
 	return frame & FRAME_ADDRESS && !FRAME_IS_RUNTIME(frame);
 }
 
+static inline bool any_frame_in_no_file(const uint64_t *frames, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		if (frame_in_no_file(frames[i]))
+			return true;
+	return false;
+}
+
 static inline bool frame_is_by_fp(uint64_t frame)
 {
 	return frame & FRAME_BY_FP && !FRAME_IS_RUNTIME(frame);

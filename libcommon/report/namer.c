@@ -389,24 +389,31 @@ static int ask(struct namer *n, struct name_source *source, const uint64_t *fram
 	return 0;
 }
 
-/* recent: frames that are wanted already, or known */
+/* recent: frames, and stacks of them, that are wanted already, or known */
 static int want_all(struct namer *n, const struct stack_entry *entry, struct recent_pair *recent)
 {
+	const struct stack_frames *user = entry->user;
+	bool known = false;
 	int error = 0;
 
-	for (uint32_t i = 0; entry->user && i < entry->user->nr && !error; i++) {
-		uint64_t frame = entry->user->frames[i];
-		bool known;
+	if (user) /* many entries share it */
+		recent_place(recent, ~(uint64_t)(user->own ? entry->key.pid : 0), (uintptr_t)user,
+			     &known);
+	for (uint32_t i = 0; user && !known && i < user->nr && !error; i++) {
+		uint64_t frame = user->frames[i];
+		bool wanted;
 
 		/* frames of runtimes are named elsewhere, and marks have no names */
 		if (FRAME_IS_RUNTIME(frame) || FRAME_IS_MARK(frame))
 			continue;
 		recent_place(recent, name_source_key(&n->sources, entry->key.pid, frame), frame,
-			     &known);
-		if (!known)
+			     &wanted);
+		if (!wanted)
 			error = name_sources_want(&n->sources, entry->key.pid, frame, false);
 	}
-	return error ? error : name_sources_note_user(&n->sources, entry->key.pid, entry->key.uid);
+	if (error || !user || !user->own)
+		return error;
+	return name_sources_note_user(&n->sources, entry->key.pid, entry->key.uid);
 }
 
 static int want_all_of(struct namer *n, const struct stack_entry *entries, size_t nr)

@@ -5,6 +5,20 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/hash.h"
+
+struct placed_key {
+	const struct stack_frames *user;
+	uint64_t end;
+};
+
+/* where these frames have been placed: many entries share them */
+struct placed_frames {
+	struct placed_key key;
+	UT_hash_handle hh;
+	const struct stack_frames *to;
+	struct runtime_calls calls[MAX_RUNTIMES];
+};
 
 /* memory that placed_stacks_free() frees, or NULL */
 static void *keep(struct placed_stacks *placed, size_t bytes)
@@ -27,7 +41,8 @@ static const struct runtime *runtime_behind(const struct stack_entry *entry)
 	return runtime && runtime->place ? runtime : NULL;
 }
 
-static int place(struct placed_stacks *placed, const struct placing *how, struct stack_entry *entry)
+static int place_frames(struct placed_stacks *placed, const struct placing *how,
+			const struct stack_entry *entry, struct placed_frames *known)
 {
 	const struct stack_frames *user = entry->user;
 	const struct runtime *behind = runtime_behind(entry);
@@ -37,25 +52,46 @@ static int place(struct placed_stacks *placed, const struct placing *how, struct
 		to = keep(placed, sizeof(*to) + user->nr * sizeof(to->frames[0]));
 		if (!to)
 			return -ENOMEM;
-		*to = (struct stack_frames){ .id = user->id };
+		*to = (struct stack_frames){ .own = user->own };
 	}
 	for (size_t i = 0; all_runtimes[i]; i++) {
 		const struct runtime *runtime = all_runtimes[i];
-		struct runtime_calls calls = {};
 		uint32_t nr;
 
 		if (!runtime->place)
 			continue;
 		nr = runtime->place(runtime_names_of(how->names, i), how->modules, user->frames,
 				    user->nr, entry->key.end == END_COMPLETE, how->keep_native,
-				    runtime == behind ? to->frames : NULL, &calls);
+				    runtime == behind ? to->frames : NULL, &known->calls[i]);
 		if (runtime == behind)
 			to->nr = nr;
-		placed->calls[i].all += calls.all * entry->value.count; /* a waker has no value */
-		placed->calls[i].named += calls.named * entry->value.count;
 	}
-	if (to)
-		entry->user = to;
+	known->to = to ? to : user;
+	return 0;
+}
+
+static int place(struct placed_stacks *placed, const struct placing *how, struct stack_entry *entry)
+{
+	struct placed_key key = { entry->user, entry->key.end };
+	struct placed_frames *known;
+	int error;
+
+	HASH_FIND(hh, placed->known, &key, sizeof(key), known);
+	if (!known) {
+		known = calloc(1, sizeof(*known));
+		error = known ? place_frames(placed, how, entry, known) : -ENOMEM;
+		if (error) {
+			free(known);
+			return error;
+		}
+		known->key = key;
+		HASH_ADD(hh, placed->known, key, sizeof(known->key), known);
+	}
+	for (size_t i = 0; all_runtimes[i]; i++) { /* a waker has no value */
+		placed->calls[i].all += known->calls[i].all * entry->value.count;
+		placed->calls[i].named += known->calls[i].named * entry->value.count;
+	}
+	entry->user = known->to;
 	return 0;
 }
 
@@ -83,6 +119,7 @@ int placed_stacks_add(struct placed_stacks *placed, const struct placing *how,
 		if (!error && entries[i].waker && runtime_behind(entries[i].waker))
 			error = place_waker(placed, how, &entries[i]);
 	}
+	hash_free_all(placed->known);
 	return error;
 }
 

@@ -18,6 +18,7 @@ struct placed_stacks {
 	size_t nr, room;
 	/* in the order of all_runtimes, weighted by stacks' counts */
 	struct runtime_calls calls[MAX_RUNTIMES];
+	struct placed_frames *known; /* private */
 };
 
 struct placing {

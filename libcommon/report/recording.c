@@ -241,6 +241,7 @@ static struct stack_frames *take_frames(struct recording *r, struct json_object 
 	for (size_t i = 0; i < nr && !*r->lines.wrong; frames->nr++)
 		frames->frames[frames->nr] = kernel ? take_kernel_frame(r, array, &i)
 						    : take_user_frame(r, array, &i, pid);
+	frames->own = !kernel && any_frame_in_no_file(frames->frames, frames->nr);
 	recording_take_bytes(r, sizeof(*frames) + nr * sizeof(frames->frames[0]));
 	return frames;
 }

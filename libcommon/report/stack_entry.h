@@ -13,8 +13,8 @@
 #include "stacks_abi.h"
 
 struct stack_frames {
-	uint64_t id;
 	uint32_t nr;
+	bool own; /* a frame lies in no file: in another process it may have another name */
 	uint64_t frames[]; /* leaf first */
 };
 

@@ -182,6 +182,84 @@ void stack_labels_free(struct stack_labels *l)
 	free(l->numbers);
 }
 
+/* ---- the tree of all ---- */
+
+/* what a stack's labels depend on */
+struct path_key {
+	const struct stack_frames *user, *kernel;
+	uint64_t root, waker; /* hashes of 64 bits, whose seed nobody knows; 0: none */
+	uint32_t pid, tid;    /* 0: of any process, of any thread */
+	char comm[16];
+};
+
+/* entries with the same labels: many threads and processes run the same code */
+struct path {
+	struct path_key key;
+	UT_hash_handle hh;
+	const struct stack_entry *entry; /* one of them */
+	double value;                    /* of all */
+};
+
+static uint64_t hash_of_waker(const struct stack_entry *waker)
+{
+	const struct {
+		const struct stack_frames *user, *kernel;
+		struct stack_key key;
+	} all = { waker->user, waker->kernel, waker->key };
+
+	return seeded_hash(NULL, 0, (const char *)&all, sizeof(all));
+}
+
+static struct path_key path_key_of(const struct stack_labels *l, const struct stack_entry *entry)
+{
+	const char *root = l->writer->root ? l->writer->root(entry) : NULL;
+	struct path_key key = {
+		.user = entry->user,
+		.kernel = entry->kernel,
+		.root = root ? seeded_hash(NULL, 0, root, strlen(root)) : 0,
+		.waker = entry->waker ? hash_of_waker(entry->waker) : 0,
+		.pid = l->by_thread || (entry->user && entry->user->own) ? entry->key.pid : 0,
+		.tid = l->by_thread ? entry->key.tid : 0,
+	};
+
+	memcpy(key.comm, entry->key.comm, sizeof(key.comm));
+	return key;
+}
+
+static int add_to_path(struct stack_labels *l, struct path **paths, const struct stack_entry *entry,
+		       double value)
+{
+	struct path_key key = path_key_of(l, entry);
+	struct path *path;
+
+	HASH_FIND(hh, *paths, &key, sizeof(key), path);
+	if (!path) {
+		path = calloc(1, sizeof(*path));
+		if (!path)
+			return -ENOMEM;
+		path->key = key;
+		path->entry = entry;
+		HASH_ADD(hh, *paths, key, sizeof(path->key), path);
+	}
+	path->value += value;
+	return 0;
+}
+
+static int add_to_tree(struct stack_labels *l, struct flame_tree *tree, const struct path *path)
+{
+	int error = stack_labels_of(l, path->entry);
+
+	if (!error)
+		error = flame_tree_add(tree, l->numbers, l->nr, FLAME_NOW, path->value);
+	if (!error)
+		error = flame_tree_bound(tree);
+	if (tree->labels != l->labels) {
+		forget_frames(l);
+		l->labels = tree->labels;
+	}
+	return error;
+}
+
 int stack_labels_tree(struct flame_tree *tree, const struct stack_writer *writer,
 		      const struct measure *measure, const struct stack_entry *entries, size_t nr,
 		      bool by_thread)
@@ -189,23 +267,17 @@ int stack_labels_tree(struct flame_tree *tree, const struct stack_writer *writer
 	struct stack_labels l = { .writer = writer,
 				  .off_cpu = measure->is_time,
 				  .by_thread = by_thread };
+	struct path *paths = NULL;
 	int error = flame_tree_init(tree);
 
 	if (error)
 		return error;
 	l.labels = tree->labels;
-	for (size_t i = 0; i < nr && !error; i++) {
-		error = stack_labels_of(&l, &entries[i]);
-		if (!error)
-			error = flame_tree_add(tree, l.numbers, l.nr, FLAME_NOW,
-					       measure->value(&entries[i].value));
-		if (!error)
-			error = flame_tree_bound(tree);
-		if (tree->labels != l.labels) {
-			forget_frames(&l);
-			l.labels = tree->labels;
-		}
-	}
+	for (size_t i = 0; i < nr && !error; i++)
+		error = add_to_path(&l, &paths, &entries[i], measure->value(&entries[i].value));
+	for (const struct path *path = paths; path && !error; path = path->hh.next)
+		error = add_to_tree(&l, tree, path);
+	hash_free_all(paths);
 	stack_labels_free(&l);
 	if (error)
 		flame_tree_free(tree);

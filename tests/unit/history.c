@@ -26,7 +26,6 @@ static struct stack_frames *frames_of(uint64_t id, uint32_t nr)
 {
 	struct stack_frames *frames = calloc(1, sizeof(*frames) + nr * sizeof(frames->frames[0]));
 
-	frames->id = id;
 	frames->nr = nr;
 	for (uint32_t i = 0; i < nr; i++)
 		frames->frames[i] = id << FRAME_OFFSET_BITS | i;
@@ -251,8 +250,48 @@ static void limit(void)
 	history_free(h);
 }
 
+static void count_stack(void *arg, const uint64_t *frames, uint32_t nr)
+{
+	(void)frames;
+	*(size_t *)arg += nr;
+}
+
+/* Threads that run the same code share its frames, as long as one of them is kept, or in a part. */
+static void shared(void)
+{
+	struct history *h = history_new(&measure, SECOND, 1 << 20);
+	struct stack_entry entries[3];
+	struct history_part part;
+	size_t shown = 0;
+
+	for (size_t i = 0; i < 3; i++) {
+		entries[i] = entry_of(i < 2 ? 4 : 9, 1, NULL); /* 5 frames each */
+		entries[i].key.tid = 100 + i;
+	}
+	check(!history_add(h, entries, 3, (int64_t[MAX_LOSSES]){}, 2 * SECOND));
+	for (size_t i = 0; i < 3; i++)
+		free_entry(&entries[i]);
+	check(!history_take(h, 0, 0, &part) && part.nr == 3);
+	for (size_t i = 1; i < 3; i++)
+		for (size_t j = 0; j < i; j++)
+			check((part.entries[i].user == part.entries[j].user) ==
+			      (part.entries[i].key.user_stack == part.entries[j].key.user_stack));
+	history_each_stack(h, count_stack, &shown);
+	check(shown == 10, "%zu frames are shown", shown);
+	history_reset(h);
+	shown = 0;
+	history_each_stack(h, count_stack, &shown);
+	check(shown == 10 && !history_bytes(h), "a part shows its own");
+	history_part_free(&part);
+	shown = 0;
+	history_each_stack(h, count_stack, &shown);
+	check(!shown, "none is left");
+	history_free(h);
+}
+
 int main(void)
 {
+	shared();
 	sums();
 	limit();
 	return check_done();
