@@ -260,3 +260,26 @@ same_names() {	# PID MAP
 	cat "$WORK/err"
 	expect "$(summary .named) > 0.9 * $(summary .frames)"
 }
+
+# bats test_tags=check
+@test "jit names: the code of two processes at the same address has each process's name, in each format" {
+	need_root
+	local name
+	for name in first second; do
+		same-address "code_of_$name" >"$WORK/$name" 3>&- &
+		pids+=($!)
+		wait_until grep -q ready "$WORK/$name"
+	done
+	cpuprof -F 999 -p "${pids[0]},${pids[1]}" -o "$WORK/out.jsonl" -o "$WORK/out.folded" -o "$WORK/out.svg" -o "$WORK/out.html" \
+		-o "$WORK/out.json" -o "$WORK/out.txt" 1
+	rm -f "/tmp/perf-${pids[0]}.map" "/tmp/perf-${pids[1]}.map"
+	grep -o 'code_of_[a-z]*' "$WORK/out.folded" | sort -u | diff - <(printf 'code_of_%s\n' first second)
+	for name in first second; do
+		for format in jsonl svg html json txt; do grep -q "code_of_$name" "$WORK/out.$format"; done
+		# the tree has what the list of stacks has
+		local samples
+		samples=$(jq -n "[inputs | select(.type == \"stack\" and any(.user[]?; .symbol == \"code_of_$name\")).count] | add" "$WORK/out.jsonl")
+		[ "$samples" -gt 100 ]
+		grep -q "<title>code_of_$name: $samples samples" "$WORK/out.svg"
+	done
+}
