@@ -126,17 +126,17 @@ calls_of() {	# FUNCTION
 	wait_until_left
 	wait_until test -s "$WORK/report.folded"
 	[ "$(awk '{ n += $NF } END { print n }' "$WORK/report.folded")" -eq "$shown" ]
-	sed -n '4,6p' "$WORK/functions" | while read -r self total value name _; do
+	sed -n '5,7p' "$WORK/functions" | while read -r self total value name _; do
 		# a name that has no room ends in an ellipsis
 		awk -v row="$self $total $value ${name%…}" 'index($1 " " $2 " " $3 " " $4, row) == 1 { found = 1 } END { exit !found }' "$WORK/report.txt" ||
 			{ echo "$self $total $value $name"; return 1; }
 	done
-	function=$(sed -nE '3s/.* total: //p' "$WORK/calls")
-	[ "$function" = "$(sed -n 5p "$WORK/functions" | awk '{ print $4 }')" ]
-	sed -nE '4,$s/^ *[0-9.]+ +([0-9]+)  (called by|calls) +([^ ]+).*/\2 \3 \1/p' "$WORK/calls" | sort >"$WORK/shown"
+	function=$(sed -nE '4s/.* total: //p' "$WORK/calls")
+	[ "$function" = "$(sed -n 6p "$WORK/functions" | awk '{ print $4 }')" ]
+	sed -nE '5,$s/^ *[0-9.]+ +([0-9]+)  (called by|calls) +([^ ]+).*/\2 \3 \1/p' "$WORK/calls" | sort >"$WORK/shown"
 	calls_of "$function" <"$WORK/report.folded" | sort | diff - "$WORK/shown"
 	grep -q '^called by ' "$WORK/shown"
-	read -r self value name _ < <(sed -n 4p "$WORK/stacks")
+	read -r self value name _ < <(sed -n 5p "$WORK/stacks")
 	grep -qx " *$value samples, $self % of all" "$WORK/report.txt"
 	for name in nested other; do
 		value=$(awk -v name="$name" '$0 ~ "^" name ";" { n += $NF } { all += $NF } END { printf "%.1f", 100 * n / all }' "$WORK/report.folded")
@@ -145,8 +145,8 @@ calls_of() {	# FUNCTION
 }
 
 click() {
-	keys -l $'\e[M #$'
-	keys -l $'\e[M##$'
+	keys -l $'\e[M #%'
+	keys -l $'\e[M##%'
 }
 
 @test "flame graph: what is zoomed into is as wide as the terminal; back shows all again" {
@@ -170,7 +170,7 @@ click() {
 	refute shows "\[$([ "$name" = other ] && echo nested || echo other)\+"
 	keys BSpace
 	wait_until shows '^(nested|other) +(nested|other) *$'
-	# by the mouse: a click selects, a second one zooms. Column 3 of the fourth line, in the encoding of screen's terminfo
+	# by the mouse: a click selects, a second one zooms. Column 3 of the fifth line, in the encoding of screen's terminfo
 	click
 	wait_until shows '^[0-9.]+ %, [0-9]+ samples: (nested|other) '
 	click
@@ -618,7 +618,8 @@ while True: re.sub("[0-9]+", lambda m: json.dumps([m[0]]), "".join(map(str, rang
 		tmux -S "$SOCKET" resize-window -x "$columns" -y "$lines"
 		fits() {
 			[ "$(screen | wc -l)" -eq "$lines" ] && screen | head -n 1 | grep -q "^Sampling" &&
-				{ [ "$lines" -lt 12 ] || { screen | tail -n 1 | grep -q '^100.0 %' && screen | sed -n 3p | grep -qx 'all *'; }; }
+				{ [ "$lines" -lt 12 ] || { screen | tail -n 1 | grep -q '^100.0 %' && screen | sed -n $((lines < 15 ? 3 : 4))p | grep -qx 'all *'; }; } &&
+				{ [ "$lines" -lt 15 ] || screen | sed -n 3p | grep -qE "^[0-9.]+ % (nested|other) \([0-9]+\)   [0-9.]+ % (nested|other) "; }
 		}
 		wait_until fits
 	done
@@ -639,18 +640,18 @@ while True: re.sub("[0-9]+", lambda m: json.dumps([m[0]]), "".join(map(str, rang
 	keys p u
 	wait_until_drawn '^self %  total % +samples  function'
 	local function
-	function=$(screen | sed -n 6p | awk '{ print $4 }')
-	keys -l $'\e[M #&'
-	keys -l $'\e[M##&'
+	function=$(screen | sed -n 7p | awk '{ print $4 }')
+	keys -l $'\e[M #\''
+	keys -l $'\e[M##\''
 	sleep 0.2
-	keys -l $'\e[M #&'
-	keys -l $'\e[M##&'
+	keys -l $'\e[M #\''
+	keys -l $'\e[M##\''
 	opened() { screen | grep -E '^[0-9.]+ % self, ' | grep -F " total: ${function%…}"; }
 	wait_until opened
 	keys BSpace
 	wait_until_drawn '^self %  total % +samples  function'
 	keys Home
-	function=$(screen | sed -n 5p | awk '{ print $4 }')
+	function=$(screen | sed -n 6p | awk '{ print $4 }')
 	keys -l $'\e[Ma#$'
 	keys Enter
 	wait_until opened
@@ -938,11 +939,11 @@ end_by() {	# SECONDS SIGNAL|WORKER...
 	# a stack begins with the function that has its time for itself, not with the scheduler
 	keys u
 	wait_until_drawn '^self %'
-	screen | awk 'NR == 4 { print $4 }' >"$WORK/function"
+	screen | awk 'NR == 5 { print $4 }' >"$WORK/function"
 	keys l
 	wait_until_drawn '^ +% +us  thread'
 	grep -q . "$WORK/function"
-	screen | sed -n 4p | grep -F "nested ($pid) " | grep -F " $(cat "$WORK/function") <"
+	screen | sed -n 5p | grep -F "nested ($pid) " | grep -F " $(cat "$WORK/function") <"
 	keys q
 	wait_until_left
 	# each text is rounded to the nearest microsecond for itself
@@ -1077,7 +1078,7 @@ share_of() {	# EVENT
 }
 
 row_of() { screen | sed -nE "s#^$1 +([RWBL]+) *\$#\1#p"; }
-scale() { screen | sed -n 3p | grep -oE '\|[0-9.]+ s' | tr -d '| s' | xargs; }
+scale() { screen | sed -n 4p | grep -oE '\|[0-9.]+ s' | tr -d '| s' | xargs; }
 last_line_has() { screen | tail -n 1 | grep -qE -e "$1"; }
 
 # bats test_tags=full

@@ -35,12 +35,14 @@ static uint64_t id_of_process(const struct panes *p, size_t row)
 }
 
 /* The entries are sorted: a process's first one is its hottest. */
-static int list_processes(struct panes *p)
+int pane_need_processes(struct panes *p)
 {
 	const struct measure *measure = p->shown->summary.measure;
 	struct process_row *rows;
 	size_t nr = 0;
 
+	if (p->processes.nr)
+		return 0;
 	if (array_reserve(&p->processes.rows, &p->processes.room, p->shown->nr + 1))
 		return -ENOMEM;
 	rows = p->processes.rows;
@@ -126,9 +128,26 @@ uint32_t panes_process(struct panes *p)
 	return process;
 }
 
-static int prepare(struct panes *p)
+/* as many as there is room for, the hottest first */
+void pane_draw_shares(const struct panes *p, int line)
 {
-	return p->processes.nr ? 0 : list_processes(p);
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	if (!out)
+		return;
+	for (size_t i = 0; i < p->processes.nr && ftell(out) < p->area.columns; i++) {
+		const struct stack_entry *entry = p->processes.rows[i].entry;
+
+		fprintf(out, "%s%.1f %% ", i ? "   " : "",
+			percent_of(p->processes.rows[i].value, p->processes.sum));
+		print_message(out, stack_entry_thread(entry));
+		fprintf(out, " (%" PRIu32 ")", entry->key.pid);
+	}
+	if (!fclose(out))
+		terminal_put(line, 0, p->area.columns, STYLE_DIM, 0, text);
+	free(text);
 }
 
 static size_t nr_processes(const struct panes *p)
@@ -144,7 +163,7 @@ static void say(const struct panes *p, char *text, size_t bytes)
 
 const struct pane_kind processes_pane = {
 	.key = 'P',
-	.prepare = prepare,
+	.prepare = pane_need_processes,
 	.draw = draw,
 	.say = say,
 	.key_pressed = key_pressed,

@@ -8,6 +8,8 @@
 #include "live/panes_parts.h"
 #include "report/stack_filter.h"
 
+#define SHARES_LINES 12 /* lines from which on one is for the processes' shares */
+
 static const struct pane_kind *const kinds[NR_PANES] = {
 	[FLAME] = &flame_pane,         [TREE] = &tree_pane,           [STACKS] = &stacks_pane,
 	[FUNCTIONS] = &functions_pane, [PROCESSES] = &processes_pane, [TIMELINE] = &timeline_pane,
@@ -262,6 +264,8 @@ int panes_prepare(struct panes *p)
 	const struct pane_kind *kind = kinds[p->pane];
 	int error = p->shown ? kind->prepare(p) : 0;
 
+	if (p->shown && !error)
+		error = pane_need_processes(p);
 	if (p->shown && !error && kind->nr)
 		settle(p, kind->nr(p));
 	return error;
@@ -285,7 +289,11 @@ void panes_draw(struct panes *p, const struct pane_area *area)
 		terminal_put(area->line, 0, area->columns, STYLE_DIM, 0, "(nothing in this time)");
 		return;
 	}
-	keep_in_sight(&p->rows[p->pane], area->lines - 1);
+	if (p->pane != PROCESSES && area->lines >= SHARES_LINES) {
+		pane_draw_shares(p, p->area.line++);
+		p->area.lines--;
+	}
+	keep_in_sight(&p->rows[p->pane], p->area.lines - 1);
 	kinds[p->pane]->draw(p);
 }
 

@@ -98,6 +98,9 @@ extern const struct pane_kind flame_pane, tree_pane, stacks_pane, functions_pane
 /* .prepare of what is drawn from the tree, and from the stacks' texts */
 int pane_need_tree(struct panes *panes);
 int pane_need_texts(struct panes *panes);
+/* .prepare of processes; and draws a line of their shares. */
+int pane_need_processes(struct panes *panes);
+void pane_draw_shares(const struct panes *panes, int line);
 /* Says the share of what matches, if something is searched. Returns the text's length */
 size_t pane_say_matching(const struct panes *panes, char *text, size_t bytes);
 
