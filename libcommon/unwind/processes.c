@@ -11,6 +11,7 @@
 #include "base/child_limits.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/order.h"
 #include "process/paths.h"
 #include "process/trust.h"
 
@@ -342,34 +343,91 @@ static bool is_allocated(uint64_t bytes)
 	return m.uordblks + m.hblkhd > bytes;
 }
 
-static bool is_roots(struct process *process)
+/* a process that has many mappings */
+struct candidate {
+	struct process *process;
+	uint64_t owner;
+	size_t nr;
+};
+
+/* those of an owner, the largest first */
+struct share {
+	const struct candidate *next;
+	uint64_t nr; /* mappings of all of them */
+	bool roots;
+};
+
+static int by_owner(const void *left, const void *right)
 {
-	if (process->owner == OWNER_UNKNOWN)
-		process->owner = owner_of_process(process->pid) ? OWNER_OTHER : OWNER_ROOT;
-	return process->owner == OWNER_ROOT;
+	const struct candidate *l = left, *r = right;
+
+	return order_of(l->owner, r->owner) ?: order_of(r->nr, l->nr);
 }
 
-/* root's only where no other has many; NULL: none has */
-static struct process *largest(const struct processes *processes)
+static size_t list_candidates(const struct processes *processes, struct candidate *all)
 {
-	struct process *of_others = NULL, *of_root = NULL, *process, *next;
+	struct process *process, *next;
+	size_t nr = 0;
 
 	HASH_ITER(hh, processes->by_pid, process, next) {
-		struct process **found;
-
 		if (process->maps.nr <= MANY_MAPPINGS)
 			continue;
-		found = is_roots(process) ? &of_root : &of_others;
-		if (!*found || process->maps.nr > (*found)->maps.nr)
-			*found = process;
+		if (!process->has_owner)
+			process->owner = owner_of_process(process->pid);
+		process->has_owner = true;
+		all[nr++] = (struct candidate){ process, process->owner, process->maps.nr };
 	}
-	return of_others ? of_others : of_root;
+	qsort(all, nr, sizeof(*all), by_owner);
+	return nr;
+}
+
+static size_t list_shares(const struct candidate *all, size_t nr, struct share *shares)
+{
+	size_t nr_shares = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		if (!i || all[i].owner != all[i - 1].owner)
+			shares[nr_shares++] =
+				(struct share){ .next = &all[i], .roots = !all[i].owner };
+		shares[nr_shares - 1].nr += all[i].nr;
+	}
+	return nr_shares;
+}
+
+/* the largest process of who has most; root's only where no other has any. NULL: none is left */
+static struct process *take_largest(struct share *shares, size_t nr)
+{
+	struct share *most = NULL;
+
+	for (size_t i = 0; i < nr; i++)
+		if (shares[i].nr &&
+		    (!most ||
+		     (shares[i].roots == most->roots ? shares[i].nr > most->nr : most->roots)))
+			most = &shares[i];
+	if (!most)
+		return NULL;
+	most->nr -= most->next->nr;
+	return most->next++->process;
+}
+
+/* Refuses processes until there is room. */
+static void make_room(struct processes *processes, uint64_t bytes)
+{
+	size_t most = HASH_COUNT(processes->by_pid), nr;
+	struct candidate *all = calloc(most + 1, sizeof(*all));
+	struct share *shares = calloc(most + 1, sizeof(*shares));
+	struct process *process;
+
+	nr = all && shares ? list_shares(all, list_candidates(processes, all), shares) : 0;
+	while (nr && is_allocated(bytes) && (process = take_largest(shares, nr)))
+		process_refuse(processes, process, -ENOSPC);
+	free(all);
+	free(shares);
 }
 
 void processes_limit_memory(struct processes *processes, uint64_t bytes)
 {
 	uint64_t began = clock_ns(), began_cpu, pause;
-	struct process *process;
 	bool full;
 
 	if (began < processes->look_ns)
@@ -377,8 +435,8 @@ void processes_limit_memory(struct processes *processes, uint64_t bytes)
 	began_cpu = clock_cpu_ns();
 	full = is_allocated(bytes);
 	pause = LOOKS * (clock_cpu_ns() - began_cpu);
-	for (; full && (process = largest(processes)); full = is_allocated(bytes))
-		process_refuse(processes, process, -ENOSPC);
+	if (full)
+		make_room(processes, bytes);
 	processes->look_ns = began + (pause > LOOK_NS ? pause : LOOK_NS);
 }
 
@@ -405,8 +463,8 @@ static int forked(struct processes *processes, const struct process_event *event
 		return -ENOMEM;
 	child->complete = parent->complete && parent->read_ns < event->time_ns;
 	child->image = (struct process_image){};
-	/* root's may become another's */
-	child->owner = parent->owner == OWNER_OTHER ? OWNER_OTHER : OWNER_UNKNOWN;
+	child->has_owner = parent->has_owner && parent->owner; /* root's may become another's */
+	child->owner = parent->owner;
 	child->refused = parent->refused;
 	child->refused_until_ns = parent->refused_until_ns;
 	if (proc_maps_copy(&child->maps, &parent->maps))
@@ -431,7 +489,7 @@ static int execed(struct processes *processes, const struct process_event *event
 	proc_maps_free(&process->maps);
 	forget_asked(process);
 	process->maps.tid = process->pid;
-	process->owner = OWNER_UNKNOWN;
+	process->has_owner = false;
 	process->image = (struct process_image){};
 	process->complete = true;
 	process->refused = 0;

@@ -60,7 +60,8 @@ struct process {
 	uint32_t asked_changes;
 	bool asked_again; /* because the lock of its mappings was held for long */
 	uint32_t uid;     /* of the task that it was asked for, as in struct stack_key */
-	enum { OWNER_UNKNOWN, OWNER_ROOT, OWNER_OTHER } owner; /* asked for when that matters */
+	bool has_owner;   /* it was asked for, when it mattered; */
+	uint64_t owner;   /* as process/trust.h has it */
 	struct process_event *since;
 	size_t nr_since, room_since;
 	struct budget budget;

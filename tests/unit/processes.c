@@ -4,9 +4,14 @@
  * each.
  */
 #include <errno.h>
+#include <malloc.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "process/trust.h"
 #include "unwind/processes.h"
 #include "check.h"
 #include "read_self.h"
@@ -272,6 +277,88 @@ static void test_sharing(void)
 	is(9, "10000-11000@1000 20000-21000@1000 30000-31000@1000 40000-41000@1000");
 }
 
+/* ---- memory ---- */
+
+/* a process that does nothing, of this user */
+static pid_t sleeper(uid_t uid)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (setresuid(uid, uid, uid))
+			_exit(1);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	return pid;
+}
+
+static bool has_uid(pid_t pid, uid_t uid)
+{
+	for (int tries = 0; pid > 0 && tries < 1000; tries++, usleep(1000))
+		if (uid_of_process(pid) == uid)
+			return true;
+	return false;
+}
+
+static uint64_t allocated(void)
+{
+	struct mallinfo2 m = mallinfo2();
+
+	return m.uordblks + m.hblkhd;
+}
+
+/*
+ * One user's many processes take the memory: they are refused, the largest first, and not another
+ * user's process, nor root's, which are larger.
+ */
+static void test_shares(void)
+{
+	enum { CROWD = 20, OTHER = CROWD, ROOTS, NR };
+	pid_t pids[NR];
+	unsigned refused = 0;
+	uint64_t bytes;
+
+	if (geteuid()) {
+		puts("ok # skip other users' processes: it is not root");
+		return;
+	}
+	for (int i = 0; i < NR; i++) {
+		uid_t uid = i < CROWD ? 65534 : i == OTHER ? 65533 : 0;
+		unsigned nr = i < CROWD ? 1000 + i : i == OTHER ? 3000 : 5000;
+
+		pids[i] = sleeper(uid);
+		check(has_uid(pids[i], uid), "a process of user %u", uid);
+		happens(PROCESS_EXECED, pids[i], 0, 1, 0, 0, 0);
+		for (unsigned m = 1; m <= nr; m++)
+			happens(PROCESS_MAPPED, pids[i], 0, 1 + m, 0x2000UL * m,
+				0x2000UL * m + 0x1000, 7);
+	}
+	bytes = allocated() - 9 * 1000 * sizeof(struct proc_mapping);
+	all.look_ns = 0;
+	processes_limit_memory(&all, bytes);
+	check(allocated() <= bytes, "there is room");
+	for (int i = 0; i < NR; i++) {
+		bool is = processes_find(&all, pids[i])->refused == -ENOSPC;
+
+		refused += is;
+		check(!is || i < CROWD, "process %d of a user that has less is refused", i);
+		check(!i || i >= CROWD || is ||
+			      processes_find(&all, pids[i - 1])->refused != -ENOSPC,
+		      "a smaller one than %d is refused", i);
+	}
+	check(refused >= 8 && refused < CROWD, "%u of %d are refused", refused, CROWD);
+	for (int i = 0; i < NR; i++) {
+		happens(PROCESS_EXITED, pids[i], 0, 10000, 0, 0, 0);
+		if (pids[i] > 0) {
+			kill(pids[i], SIGKILL);
+			waitpid(pids[i], NULL, 0);
+		}
+	}
+}
+
 int main(void)
 {
 	all = (struct processes){
@@ -287,6 +374,7 @@ int main(void)
 	test_later();
 	test_refusal();
 	test_sharing();
+	test_shares();
 	processes_free(&all);
 	return check_done();
 }
