@@ -1078,7 +1078,7 @@ share_of() {	# EVENT
 }
 
 row_of() { screen | sed -nE "s#^$1 +([RWBL]+) *\$#\1#p"; }
-scale() { screen | sed -n 4p | grep -oE '\|[0-9.]+ s' | tr -d '| s' | xargs; }
+scale() { screen | sed -n 3,4p | grep -oE '\|[0-9.]+ s' | tr -d '| s' | xargs; }
 last_line_has() { screen | tail -n 1 | grep -qE -e "$1"; }
 
 # bats test_tags=full
