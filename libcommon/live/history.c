@@ -270,15 +270,30 @@ static bool is_sum(const struct kept_stack *stack)
 	       FRAME_IS_SUMMED(stack->entry.user->frames[0]);
 }
 
-/* Adds the stack's value to the sum of those of its kind, and forgets the stack. */
-static int sum_up(struct history *h, struct kept_stack *stack)
-{
-	struct stack_entry entry = { .key = { .end = stack->entry.key.end,
-					      .flags = stack->entry.key.flags,
-					      .comm = "[others]" },
-				     .user = &h->mark.frames };
-	struct kept_stack *sum = keep(h, &entry);
+/* what a stack gives up to be summed up with others */
+enum loss_of { ITS_THREAD, ITS_FRAMES };
 
+static bool can_lose(const struct kept_stack *stack, enum loss_of what)
+{
+	const struct stack_entry *entry = &stack->entry;
+
+	return what == ITS_FRAMES ? !is_sum(stack)
+				  : entry->key.tid && !(entry->user && entry->user->own);
+}
+
+/* Adds the stack's value to the sum of those of which the same is left, and forgets the stack. */
+static int sum_up(struct history *h, struct kept_stack *stack, enum loss_of what)
+{
+	struct stack_entry left = stack->entry;
+	struct kept_stack *sum;
+
+	if (what == ITS_FRAMES)
+		left = (struct stack_entry){
+			.key = { .end = left.key.end, .flags = left.key.flags, .comm = "[others]" },
+			.user = &h->mark.frames
+		};
+	left.key.pid = left.key.tid = left.key.uid = 0;
+	sum = keep(h, &left);
 	if (!sum)
 		return -ENOMEM;
 	stack_value_add(&sum->entry.value, &stack->entry.value);
@@ -290,39 +305,45 @@ static int sum_up(struct history *h, struct kept_stack *stack)
  * Leaves out stacks that an interval has, which would not be freed. One that a part has is freed
  * with the part.
  */
-static int sum_up_coldest(struct history *h)
+static int sum_up_coldest(struct history *h, enum loss_of what)
 {
 	size_t nr = 0, all = HASH_COUNT(h->stacks);
 	struct kept_stack **sorted = calloc(all + 1, sizeof(*sorted)), *stack, *next;
 	int error = sorted ? 0 : -ENOMEM;
 
 	HASH_ITER(hh, h->stacks, stack, next)
-		if (sorted && stack->refs == 1 && !is_sum(stack))
+		if (sorted && stack->refs == 1 && can_lose(stack, what))
 			sorted[nr++] = stack;
 	if (sorted)
 		qsort_r(sorted, nr, sizeof(*sorted), coldest_first, (void *)h->measure);
 	for (size_t i = 0; i < nr && !error && h->bytes > h->max_bytes / 2; i++)
-		error = sum_up(h, sorted[i]);
+		error = sum_up(h, sorted[i], what);
 	free(sorted);
 	return error;
 }
 
-/* The last interval stays, whatever it takes. */
+/*
+ * The last interval stays, whatever it takes. Others go before any stack loses its frames. There is
+ * room for as much again afterwards, so that this is seldom.
+ */
 static int bound(struct history *h)
 {
-	int error = 0;
+	int error;
 
 	while (h->of_intervals > h->max_bytes / 4 && h->first != h->last)
 		drop_first(h);
-	while (h->bytes > h->max_bytes && !error) {
+	if (h->bytes <= h->max_bytes)
+		return 0;
+	error = sum_up_coldest(h, ITS_THREAD);
+	while (h->bytes > h->max_bytes / 2 && h->first != h->last && !error) {
 		size_t of_intervals = h->of_intervals;
 
-		error = sum_up_coldest(h);
-		if (h->bytes <= h->max_bytes || h->first == h->last)
-			break;
 		while (h->of_intervals > of_intervals / 2 && h->first != h->last)
 			drop_first(h);
+		error = sum_up_coldest(h, ITS_THREAD);
 	}
+	if (!error && h->bytes > h->max_bytes / 2)
+		error = sum_up_coldest(h, ITS_FRAMES);
 	return error;
 }
 

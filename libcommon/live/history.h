@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What was measured, interval by interval: the stacks of the last intervals, or of all since a
- * start, summed up. It copies the stacks that it is given, equal ones once. Its memory is bounded: old intervals go,
- * and then the coldest stacks become one with a FRAME_SUMMED() for each end reason and kind.
+ * start, summed up. It copies the stacks that it is given, equal ones once. Its memory is bounded:
+ * old intervals go; then the coldest stacks of all threads are summed up by their frames, and have
+ * PID and TID 0; then the coldest become one with a FRAME_SUMMED() for each end reason and kind.
  */
 #ifndef EHPERF_LIVE_HISTORY_H
 #define EHPERF_LIVE_HISTORY_H

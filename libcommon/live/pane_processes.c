@@ -64,6 +64,13 @@ int pane_need_processes(struct panes *p)
 	return 0;
 }
 
+/* PID 0 is also that of stacks whose process is not kept */
+static const char *name_of(const struct stack_entry *entry)
+{
+	return entry->key.pid || entry->key.flags & STACK_KERNEL_THREAD ? stack_entry_thread(entry)
+									: "[others]";
+}
+
 /*
  * "PID COMMAND LINE", escaped, or the name of a thread if there is none; the caller frees it. NULL:
  * no memory
@@ -80,7 +87,7 @@ static char *name_of_process(const struct panes *p, size_t row)
 	if (!out)
 		return NULL;
 	fprintf(out, "%7" PRIu32 "  ", entry->key.pid);
-	print_message(out, note && note->cmdline ? note->cmdline : stack_entry_thread(entry));
+	print_message(out, note && note->cmdline ? note->cmdline : name_of(entry));
 	return fclose(out) ? NULL : name;
 }
 
@@ -142,7 +149,7 @@ void pane_draw_shares(const struct panes *p, int line)
 
 		fprintf(out, "%s%.1f %% ", i ? "   " : "",
 			percent_of(p->processes.rows[i].value, p->processes.sum));
-		print_message(out, stack_entry_thread(entry));
+		print_message(out, name_of(entry));
 		fprintf(out, " (%" PRIu32 ")", entry->key.pid);
 	}
 	if (!fclose(out))

@@ -289,8 +289,44 @@ static void shared(void)
 	history_free(h);
 }
 
+/* Threads come and go, and run the same few stacks: these stay, though not whose each was. */
+static void threads(void)
+{
+	const size_t max = 256 << 10, each = 200;
+	struct history *h = history_new(&measure, SECOND, max);
+	struct history_part part;
+	uint64_t of_stack[8] = {}, tid = 1;
+
+	for (size_t interval = 0; interval < 300; interval++) {
+		struct stack_entry entries[200];
+
+		for (size_t i = 0; i < each; i++) {
+			entries[i] = entry_of(1 + i % 7, 1 + i % 3, NULL);
+			entries[i].key.pid = entries[i].key.tid = tid++;
+			of_stack[1 + i % 7] += 1 + i % 3;
+		}
+		check(!history_add(h, entries, each, (int64_t[MAX_LOSSES]){},
+				   (2 + interval) * SECOND));
+		for (size_t i = 0; i < each; i++)
+			free_entry(&entries[i]);
+		check(history_bytes(h) <= max);
+	}
+	check(!history_take(h, 0, 0, &part));
+	for (size_t i = 0; i < part.nr; i++) {
+		const struct stack_entry *entry = &part.entries[i];
+
+		check(!FRAME_IS_SUMMED(entry->user->frames[0]), "a stack has lost its frames");
+		of_stack[entry->key.user_stack] -= entry->value.count;
+	}
+	for (size_t id = 1; id < 8; id++)
+		check(!of_stack[id], "stack %zu: %lld are missing", id, (long long)of_stack[id]);
+	history_part_free(&part);
+	history_free(h);
+}
+
 int main(void)
 {
+	threads();
 	shared();
 	sums();
 	limit();
