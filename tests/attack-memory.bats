@@ -93,7 +93,7 @@ without() {	# SECONDS PROCESSES
 	as_nobody mapper hold 300 5 60000 "$ROOT/build/tests/nested"
 	sleep 3
 	stands 5
-	grep -qE "of these in PID [0-9]+, mapper: it maps more code than is followed" "$WORK/err"
+	grep -qE "of these in PID [0-9]+, mapper: it maps too much code to be followed" "$WORK/err"
 	[ "$(summary .processes_refused)" -ge 6 ]
 }
 
@@ -107,7 +107,7 @@ without() {	# SECONDS PROCESSES
 	as_nobody mapper hold 300 25 60000 "$deep/f"
 	sleep 8
 	stands 5
-	grep -qE "of these in PID [0-9]+, mapper: it maps more code than is followed" "$WORK/err"
+	grep -qE "of these in PID [0-9]+, mapper: it maps too much code to be followed" "$WORK/err"
 }
 
 @test "a library of 17 MB that is touched, mapped and unmapped again and again" {

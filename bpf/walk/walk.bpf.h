@@ -5,8 +5,9 @@
  * The kernel and the host run this code.
  *
  * Only this header and the code that makes a file's table (unwind_table.h) decide which source of a
- * rule is used. A pc has the first of these: known code, Go's own tables, CFI, rules derived from
- * instructions. If it has none, its caller is guessed (walk/guess.bpf.h).
+ * rule is used. A pc's rule comes from the first of these that has one: known code, Go's own
+ * tables, CFI, rules derived from instructions. If none has, the caller is guessed
+ * (walk/guess.bpf.h).
  */
 #ifndef EHPERF_WALK_WALK_BPF_H
 #define EHPERF_WALK_WALK_BPF_H
@@ -354,8 +355,9 @@ static __always_inline int leave_without_rule(struct user_walk *u)
 /* ---- the walk ---- */
 
 /*
- * Goes from a frame to its caller, or a part of the way: the next call goes on where another table
- * is to be searched, or a window was loaded. 1: the stack ends, and u->end says why.
+ * Goes from a frame to its caller; or a part of the way, if another table is to be searched, a
+ * window was loaded or a hijacked return was skipped: then call again. 1: the stack ends, and
+ * u->end says why.
  */
 static __always_inline int unwind_frame(struct user_walk *u)
 {

@@ -18,8 +18,8 @@ struct weighed {
 /* frames that kept stacks share */
 struct kept_frames {
 	UT_hash_handle hh; /* by the frames themselves */
-	size_t users;      /* kept stacks; */
-	size_t listed;     /* and those of them that the history has: the hash and cells */
+	size_t users;      /* how many kept stacks */
+	size_t listed; /* and how many of these are in the hash or in cells, not only in parts */
 	struct stack_frames frames;
 };
 
@@ -281,7 +281,7 @@ static bool can_lose(const struct kept_stack *stack, enum loss_of what)
 				  : entry->key.tid && !(entry->user && entry->user->own);
 }
 
-/* Adds the stack's value to the sum of those of which the same is left, and forgets the stack. */
+/* Adds the value to the stack that is this one without `what`, and forgets this one. */
 static int sum_up(struct history *h, struct kept_stack *stack, enum loss_of what)
 {
 	struct stack_entry left = stack->entry;
@@ -323,8 +323,8 @@ static int sum_up_coldest(struct history *h, enum loss_of what)
 }
 
 /*
- * The last interval stays, whatever it takes. Others go before any stack loses its frames. There is
- * room for as much again afterwards, so that this is seldom.
+ * The last interval stays, whatever it takes. Others go before any stack loses its frames.
+ * Afterwards half of the room is free, so that this is seldom.
  */
 static int bound(struct history *h)
 {
@@ -511,7 +511,7 @@ static struct history_part begin_part(struct history *h, uint64_t until_ns)
 	return (struct history_part){ .history = h, .until_ns = until_ns ? until_ns : h->until_ns };
 }
 
-/* error: of the stacks that were put */
+/* error: what putting the stacks has returned */
 static int end_part(struct history_part *part, int error)
 {
 	if (!part->first_ns) { /* nothing decays */

@@ -3,7 +3,8 @@
  * What was measured, interval by interval: the stacks of the last intervals, or of all since a
  * start, summed up. It copies the stacks that it is given, equal ones once. Its memory is bounded:
  * old intervals go; then the coldest stacks of all threads are summed up by their frames, and have
- * PID and TID 0; then the coldest become one with a FRAME_SUMMED() for each end reason and kind.
+ * PID and TID 0; then the coldest are summed up by end reason and flags, and their one frame is a
+ * FRAME_SUMMED().
  */
 #ifndef EHPERF_LIVE_HISTORY_H
 #define EHPERF_LIVE_HISTORY_H
@@ -23,8 +24,8 @@ struct history *history_new(const struct measure *measure, uint64_t began_ns, si
 void history_free(struct history *history);
 
 /*
- * Adds what came, and what was lost, from the end of the last interval until now. lost: of each row
- * of a table of losses; fewer than 0 if so many had been counted too early. 0 or -ENOMEM
+ * Adds what came, and what was lost, from the end of the last interval until now. lost: by the
+ * rows of a table of losses; negative: earlier intervals had so many too many. 0 or -ENOMEM
  */
 int history_add(struct history *history, const struct stack_entry *entries, size_t nr,
 		const int64_t lost[MAX_LOSSES], uint64_t until_ns);
@@ -39,7 +40,7 @@ struct history_part {
 	size_t nr;
 	int64_t lost[MAX_LOSSES];
 	uint64_t from_ns, until_ns;
-	/* from_ns and .lost; if these decay, the beginning of the first interval, and all since */
+	/* from_ns and .lost; with weights: when the first interval began, and all losses since */
 	uint64_t first_ns;
 	int64_t lost_since_first[MAX_LOSSES];
 	/* private */
@@ -56,9 +57,9 @@ struct history_part {
 int history_take(struct history *history, uint64_t last_ns, uint64_t until_ns,
 		 struct history_part *part);
 /*
- * Takes all kept intervals that ended until then, each with half the weight for each half_ns that
- * it is older than the last of them. The part's time is as much shorter: the sum of all values
- * divided by it is a mean.
+ * Takes all kept intervals up to until_ns. An interval's weight halves with each half_ns that it is
+ * older than the last one. The part's time is weighted, too, so that values divided by it are mean
+ * rates.
  */
 int history_take_decaying(struct history *history, uint64_t half_ns, uint64_t until_ns,
 			  struct history_part *part);

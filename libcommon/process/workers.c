@@ -23,11 +23,12 @@
 #include "process/priority.h"
 #include "process/worker_starter.h"
 
-#define MS         1000000ULL
-#define SLEEP_MS   100
-#define KEPT_BYTES (2 << 20) /* of the area, from one job to the next */
-#define END_MS     20        /* time for killed workers to end */
-#define WAIT_MS    20        /* from one look at the workers to the next */
+#define MS       1000000ULL
+#define SLEEP_MS 100
+#define KEPT_BYTES \
+	(2 << 20)  /* so much of the area, and of the answer's copy, is kept from job to job */
+#define END_MS  20 /* time for killed workers to end */
+#define WAIT_MS 20 /* from one look at the workers to the next */
 /* if other owners have used so much recently, one worker is kept free for root */
 #define MUCH_NS  200000000
 #define OWNERS   256 /* from so many on, owners without jobs and recent use are forgotten */
@@ -68,7 +69,7 @@ struct owner {
 	uint64_t id;
 	struct job *first, **last; /* jobs that no worker has begun, */
 	size_t nr_waiting;         /* and how many these are */
-	/* the workers' CPU time that its jobs took, and what opening took; halved each second */
+	/* the time that its jobs and opening took (charge_worker()); halved each second */
 	uint64_t used_ns, since_ns;
 	UT_hash_handle hh;
 };
@@ -77,15 +78,15 @@ struct worker {
 	pid_t pid; /* 0: not started, or the starter has not told yet; or -errno */
 	int fd;
 	uint8_t *area;       /* NULL: not started, and the starter is not asked to */
-	bool busy, used;     /* used: it has had a job, of this owner: */
-	uint64_t tag, owner; /* of the job, or of the last one */
+	bool busy, used;     /* used: it has had a job */
+	uint64_t tag, owner; /* of its job, or of its last one */
 	struct job *opening; /* the job, while its file is being opened */
-	uint64_t kept;       /* the last job's .keep: it has its file open still; 0: it has none */
-	int error;           /* why it cannot be done */
+	uint64_t kept; /* the .keep of the last job, whose file is still open; 0: no file is */
+	int error;     /* why its job cannot be done; 0: it can */
 	/* in ns */
 	uint64_t awake;          /* when it was last seen awake */
 	uint64_t ran_when_awake; /* CPU time until then */
-	/* time until soon after, at the first look, that it has waited for a CPU */
+	/* how long it had waited for a CPU by the first look after that */
 	uint64_t queued_when_awake;
 	bool queue_noted;
 	uint64_t ran_before; /* CPU time before the job */
@@ -103,7 +104,7 @@ struct workers {
 	struct owner *owners;
 	/* since when no worker can be started; 0: the last start did not fail */
 	uint64_t unstartable;
-	uint64_t next_start; /* when it is tried again, since then */
+	uint64_t next_start; /* after a failure: no start before this time */
 	int start_error;
 	uint8_t *answer; /* a copy of the answer that was taken last */
 	size_t answer_room;
@@ -115,8 +116,8 @@ static struct worker_starter starter;
 static unsigned nr_sets;
 
 /*
- * killed workers that must be waited for. One that waits for a server that hangs does not end
- * before its server
+ * killed workers that must be waited for. One that a hanging FUSE server blocks ends only when the
+ * server does.
  */
 struct ended_worker {
 	pid_t pid;
@@ -125,11 +126,11 @@ struct ended_worker {
 static struct ended_worker *ended;
 static size_t nr_ended, ended_room;
 
-/* opens the files of all workers that have not the rights for it */
+/* opens the files for all workers that may not do so themselves */
 static struct workers *openers;
 static unsigned nr_opened_for;
 
-/* A worker that cannot be ended now is left to init. */
+/* Forgets killed workers that have ended. */
 static void reap(void)
 {
 	size_t kept = 0;
@@ -166,6 +167,7 @@ static void begin_starter(void)
 	nr_sets++;
 }
 
+/* Workers that cannot be ended now are left to init. */
 static void end_starter(void)
 {
 	if (--nr_sets)
@@ -262,7 +264,7 @@ static void drop_ends(struct workers *w, struct worker *worker)
 	*worker = (struct worker){ .priority = worker->priority };
 }
 
-/* Its file is not wanted any more; the job is freed when the opener has answered. */
+/* The job's file is not wanted any more. If its opener is at work, take_opened() frees the job. */
 static void drop_opening(struct worker *worker)
 {
 	struct job *job = worker->opening;
@@ -340,7 +342,7 @@ static int start_with(struct workers *w, struct worker *worker, int area)
 	worker->area = memory;
 	worker->fd = ends[0];
 	error = begin(w, worker, ends, area);
-	/* what is forked later must not see it, such as other workers */
+	/* processes that are forked later, such as other workers, must not see it */
 	madvise(memory, w->kind.area_bytes, MADV_DONTFORK);
 	close(ends[1]);
 	if (error)
@@ -433,7 +435,7 @@ static void note_awake(struct worker *worker, uint64_t now, uint64_t ran)
 {
 	worker->awake = worker->looked = now;
 	worker->ran_when_awake = ran;
-	worker->queue_noted = false; /* most have answered before anybody looks */
+	worker->queue_noted = false; /* it is read at the first look: most have answered by then */
 }
 
 static void note_queue(struct worker *worker)
@@ -463,8 +465,8 @@ static void charge(struct workers *w, uint64_t owner_id, uint64_t since, uint64_
 }
 
 /*
- * for its job: CPU time; of a worker that reads files and memory itself, all time, because others
- * may wait for their locks
+ * Charges the owner for the job: with CPU time; or, if workers read files and memory themselves,
+ * with all time, because other processes may wait for locks that a worker holds.
  */
 static void charge_worker(struct workers *w, const struct worker *worker)
 {
@@ -577,7 +579,7 @@ static int ask_to_open(struct workers *w, struct worker *worker, struct job *job
 	return 0;
 }
 
-/* Whether the worker is there or not, the job has an answer. */
+/* The error is the job's answer; the worker itself need not be there. */
 static void fail(struct worker *worker, uint64_t tag, int error)
 {
 	worker->busy = true;
@@ -585,7 +587,7 @@ static void fail(struct worker *worker, uint64_t tag, int error)
 	worker->error = error;
 }
 
-/* Its file is open, or cannot be opened. */
+/* The opener has answered: a job's file is open, or cannot be opened. */
 static void take_opened(struct worker_answer *opened)
 {
 	struct job *job = (struct job *)(uintptr_t)opened->tag;
@@ -614,7 +616,7 @@ static void take_all_opened(const struct workers *w)
 
 /*
  * Must the last free worker be kept for root? The other owners count as one, because one user may
- * have many.
+ * have many user IDs.
  */
 static bool must_keep_last(const struct workers *w, uint64_t now)
 {
@@ -631,8 +633,8 @@ static bool must_keep_last(const struct workers *w, uint64_t now)
 }
 
 /*
- * May it go on with this owner's jobs, after those that it has had? What it has parsed for another
- * owner may have taken it over.
+ * May the worker serve this owner, after its earlier jobs? A file of another owner may have taken
+ * the worker over.
  */
 static bool is_own(const struct workers *w, const struct worker *worker, const struct owner *owner)
 {
@@ -677,9 +679,8 @@ static struct owner *next_owner(const struct workers *w, bool only_own)
 }
 
 /*
- * Which idle worker has the owner's next job? Its own one, else one that has had none yet, else
- * another owner's, which is replaced: one that has no job waiting, if there is any. NULL: all are
- * busy
+ * Which idle worker gets the owner's next job? The owner's own, else an unused one, else another
+ * owner's, which is replaced: rather of an owner who has no job waiting. NULL: all are busy
  */
 static struct worker *worker_for(struct workers *w, const struct owner *owner)
 {
@@ -756,8 +757,8 @@ static int hand_to(struct workers *w, struct worker *worker, struct owner *owner
 }
 
 /*
- * If a worker cannot be started now, a later call tries again; those that are there have jobs of
- * their owners meanwhile.
+ * If a worker cannot be started now, a later call tries again; meanwhile, running workers get jobs
+ * of the owners that they have served.
  */
 static void hand_out(struct workers *w)
 {

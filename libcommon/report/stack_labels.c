@@ -106,8 +106,8 @@ static int append_frame(struct stack_labels *l, uint64_t frame, uint32_t pid, bo
 }
 
 /*
- * a frame that is none of the code's; key: the thread, if it is to be told apart from others of
- * this name, else NULL
+ * Appends a frame that is only a name; key: the thread, if it is kept apart from others of this
+ * name, else NULL
  */
 static int append_name(struct stack_labels *l, const char *name, const struct stack_key *key)
 {
@@ -131,7 +131,7 @@ static int append_name(struct stack_labels *l, const char *name, const struct st
 	return error ? error : append(l, number);
 }
 
-/* upside down, as folded output has it: what woke meets what was woken */
+/* upside down, as in folded output: the waker's leaf is next to that of the thread that it woke */
 static int append_waker(struct stack_labels *l, const struct stack_entry *waker)
 {
 	const struct stack_frames *user = waker->user, *kernel = waker->kernel;
@@ -169,7 +169,7 @@ int stack_labels_of(struct stack_labels *l, const struct stack_entry *entry)
 	return error || !entry->waker ? error : append_waker(l, entry->waker);
 }
 
-/* labels have got other numbers */
+/* The numbers of labels that are kept here are not valid any more. */
 static void forget_frames(struct stack_labels *l)
 {
 	hash_free_all(l->known);

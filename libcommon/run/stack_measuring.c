@@ -20,7 +20,7 @@ static double measured_until(const struct stack_session *s, bool last)
 	return last ? s->run.counted_from + s->run.seconds : s->run.interval_ended_ns / 1e9;
 }
 
-/* Adds what has come to the history. until_ns: up to when; the source may choose a later time. */
+/* Adds new stacks to the history, up to until_ns; the source may choose a later time. */
 static int look(struct stack_session *s, uint64_t until_ns)
 {
 	struct stack_entry *entries;
@@ -38,9 +38,7 @@ static int look(struct stack_session *s, uint64_t until_ns)
 	return history_add(s->history, entries, nr, lost, until_ns);
 }
 
-/*
- * Earlier parts of the time may have been said to have lost too much: deducts that from this one.
- */
+/* Earlier reports may have counted too many losses: deducts the excess, `over`, from this one. */
 static void settle(int64_t lost[MAX_LOSSES], int64_t over[MAX_LOSSES])
 {
 	for (size_t i = 0; i < MAX_LOSSES; i++) {
@@ -70,9 +68,9 @@ static void forget(struct stack_session *s)
 /* ---- the history, for views ---- */
 
 /*
- * Slices take at most 1 / VIEW_SHARE of the time, and so do drawings, which once a second also take
- * about 1 / VIEW_CPU_SHARE of a CPU: with the history, a view is to take 1 %. VIEW_REST_NS is the
- * longest pause.
+ * Slices and drawings each take at most 1 / VIEW_SHARE of the time. Drawings are also limited to
+ * about 1 / VIEW_CPU_SHARE of a CPU, at one a second, so that a view takes 1 % with its history.
+ * VIEW_REST_NS is the longest pause.
  */
 #define VIEW_SHARE     25
 #define VIEW_CPU_SHARE 150
@@ -90,7 +88,7 @@ static void describe_measure(struct json_object *start, const struct measure *me
 {
 	json_object_object_add(start, "counted", json_object_new_string(measure->counted));
 	json_add_name(start, "summed", measure->sum_unit);
-	/* without a root, "filters" says which time it is */
+	/* if stacks have no root, "filters" says which kind of time is measured */
 	if (measure->is_time && measure->root)
 		json_object_object_add(start, "is_time", json_object_new_boolean(true));
 	if (!measure->is_time && measure->value_ns)
@@ -146,7 +144,7 @@ static void warn_web_view(int error)
 		cli_warn("the view in the browser has ended: %s", strerror(-error));
 }
 
-/* What was measured in the last time, in which the idle waits are marked; to be freed */
+/* The entries of the last IDLE_NS, those of idle waits marked; the caller frees them */
 static struct history_part idle_lately(struct stack_session *s, const struct frame_names *names)
 {
 	struct idle_asked asked = stack_session_asked(s);
@@ -163,8 +161,8 @@ static struct history_part idle_lately(struct stack_session *s, const struct fra
 }
 
 /*
- * Sends what was added since the last slice, if that slice is sent. now: the history will be reset,
- * so sends it also if one slice is still unsent.
+ * Sends what came since the last slice, once the server has taken that one. now: there is no later
+ * chance, so one slice may still wait.
  */
 static void serve(struct stack_session *s, bool now)
 {
@@ -181,7 +179,7 @@ static void serve(struct stack_session *s, bool now)
 	if (!s->web_view || until_ns <= s->served_until_ns)
 		return;
 	if (!web_view_is_ready(s->web_view, now)) {
-		if (now) /* they see that nothing came of this time */
+		if (now) /* viewers see a gap here */
 			s->served_until_ns = until_ns;
 		return;
 	}
@@ -316,7 +314,8 @@ static void report(struct stack_session *s, bool last)
 
 static void begin_interval(struct stack_session *s)
 {
-	priority_leave_after(REPORT_CPU_MS); /* until the next look at what is taken */
+	/* a long report gives up the priority, until priority_watch() raises it again */
+	priority_leave_after(REPORT_CPU_MS);
 	s->own_losses->count(s->own_losses->arg);
 }
 
@@ -395,7 +394,7 @@ static void note_shown(void *arg)
 static void plan_drawing(struct stack_session *s, uint64_t cpu_ns)
 {
 	uint64_t least = cpu_ns < s->drawing_cpu_ns ? cpu_ns : s->drawing_cpu_ns;
-	/* who wants it more often pays for it */
+	/* a user who wants more drawings gives them more CPU time */
 	double shares = (double)s->refresh_ns / LIVE_INTERVAL_NS;
 	uint64_t rest = clamped(least * VIEW_CPU_SHARE * shares, 0, VIEW_REST_NS);
 
@@ -448,7 +447,7 @@ static void end_run(void *arg)
 	run_end(&s->run);
 }
 
-/* The view shows lists of stacks, and says so in what it saves, also of a timeline. */
+/* What a view saves is a list of stacks, even if the tool's report is a timeline. */
 static void describe_view(struct stack_session *s)
 {
 	if (!s->source) {
@@ -498,7 +497,7 @@ static void begin_view(struct stack_session *s)
 	run_add(&s->run, &part);
 }
 
-/* Shows what has come since, unless the user has left. */
+/* Shows what came after the last drawing, unless the user has pressed q. */
 static void show_last(struct stack_session *s)
 {
 	if (s->run.over && s->part.history)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Mapping lists of processes in slabs, as the unwinder reads them (processes_abi.h). Only a
- * mapping's module may change in place (regions.c). For any other change a new list is written to
- * other memory, and the old one is released.
+ * Mapping lists of processes in slabs, as the unwinder reads them (processes_abi.h). In place,
+ * only a mapping's module (regions.c) and end (mapping_list_cut()) change, and what is learnt later
+ * in the header (publisher.c). For any other change a new list is written to other memory, and the
+ * old one is released.
  */
 #ifndef EHPERF_UNWIND_MAPPING_LIST_H
 #define EHPERF_UNWIND_MAPPING_LIST_H
@@ -37,8 +38,8 @@ struct mapping_contents {
 	const struct proc_maps *maps;
 	const struct mapped_modules *mapped; /* up to date with maps */
 	/*
-	 * anonymous code: the struct published_module of the runtime that generates it; or 0, and
-	 * regions; or neither
+	 * for anonymous code. generated: the struct published_module of the runtime that generates
+	 * it. If it is 0: regions, which may be NULL
 	 */
 	loc_t generated;
 	const struct regions *regions;
@@ -58,8 +59,8 @@ static inline uint64_t anonymous_offset(uint64_t address)
 }
 
 /*
- * Cuts the mappings of the list at `loc`, which was written of these, where files were compiled since
- * (elf_file_as_loaded()).
+ * Cuts mappings of the list at `loc`, which was made from maps and mapped: those of files that were
+ * compiled after that (elf_file_as_loaded()).
  */
 void mapping_list_cut(struct tables *tables, const struct proc_maps *maps,
 		      const struct mapped_modules *mapped, loc_t loc);
@@ -79,7 +80,7 @@ int mapping_list_share(struct mapping_list *list, struct mapping_list *share);
 void mapping_list_unshare(struct tables *tables, struct mapping_list *share);
 /*
  * Invalidates the list, so that walks in the kernel that are reading it notice, and frees its
- * memory. *list becomes {}.
+ * memory, unless it is shared. *list becomes {}.
  */
 void mapping_list_release(struct tables *tables, struct mapping_list *list);
 

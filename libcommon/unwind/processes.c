@@ -20,17 +20,15 @@
  */
 #define UNMAPPING_NS 10000000
 
-/* A process that has more events while it is read goes without for a moment. */
+/* A process with more events than this while it is read is refused for a moment. */
 #define MAX_SINCE          4096
 #define REFUSED_BRIEFLY_NS 1000000000
 /*
- * One that was asked for, and whose lock was held for long: by a thread that was off the CPU,
- * perhaps.
+ * A process that the user has named, but whose lock was held for long, perhaps by a thread that was
+ * off the CPU.
  */
 #define REFUSED_LOCKED_NS 100000000
-/*
- * One that cannot be followed at all: what it costs to look at it again is to be next to nothing.
- */
+/* A process that cannot be followed at all: looking at it again must cost next to nothing. */
 #define REFUSED_NS 60000000000
 
 /* `named`: its user has asked for this process, and pays for it */
@@ -232,7 +230,7 @@ struct process *processes_read(struct processes *processes, uint64_t tag, int er
 	return process;
 }
 
-/* ---- those that go without ---- */
+/* ---- processes that are refused ---- */
 
 static void remember(struct processes *processes, pid_t pid, int error)
 {
@@ -268,9 +266,9 @@ const char *process_explain(int error)
 	switch (error) {
 	case -E2BIG:
 	case -EFBIG:
-		return "it maps more code than is followed: too many pieces, or too long paths";
+		return "it maps too much code to be followed: too many pieces, or too long paths";
 	case -EAGAIN:
-		return "it changes its mappings too often";
+		return "following it takes too much time: it maps and unmaps too often";
 	case -EUSERS:
 		return "no process to read mappings could be started: see RLIMIT_NPROC and pids.max";
 	case -ENOSPC:
@@ -305,7 +303,7 @@ void process_refuse(struct processes *processes, struct process *process, int er
 		clock_ns() + refused_for(error, is_named(processes, process->pid));
 }
 
-/* What has been spent of it by now, with this; one part in `share` of the time has come back. */
+/* Charges the cost. One part in `share` of the time comes back. Returns what is spent by now. */
 static uint64_t spend(struct budget *budget, uint64_t now, uint64_t cost_ns, uint64_t share)
 {
 	uint64_t back = (now - budget->at_ns) / share;
@@ -321,17 +319,17 @@ void process_charge(struct processes *processes, struct process *process, uint64
 	uint64_t now = clock_ns(), all = spend(&processes->budget, now, cost_ns, 2);
 	uint64_t own = spend(&process->budget, now, cost_ns, PROCESS_BUDGET_SHARE);
 
-	/* those that were asked for by name cost nobody else's stacks */
+	/* a process that the user has named is not refused for this */
 	if (!process->refused && own > PROCESS_BUDGET_NS / (all > PROCESS_BUDGET_NS ? 4 : 1) &&
 	    !is_named(processes, process->pid))
 		process_refuse(processes, process, -EAGAIN);
 }
 
 #define LOOK_NS       100000000
-#define LOOKS         200 /* looking takes one part in so many of the time */
-#define MANY_MAPPINGS 64  /* others' mappings are not worth the loss */
+#define LOOKS         200 /* looking takes at most 1 / LOOKS of the time */
+#define MANY_MAPPINGS 64  /* refusing a process with fewer would free too little */
 
-/* Has malloc() given out more? It has no more than the process, and takes long to say. */
+/* Has malloc() given out more? Not if the process has less, which is quicker to find out. */
 static bool is_allocated(uint64_t bytes)
 {
 	uint64_t most = child_memory(0);
@@ -394,7 +392,7 @@ static size_t list_shares(const struct candidate *all, size_t nr, struct share *
 	return nr_shares;
 }
 
-/* the largest process of who has most; root's only where no other has any. NULL: none is left */
+/* the largest one of the owner that has most; of root only if no other has any. NULL: none */
 static struct process *take_largest(struct share *shares, size_t nr)
 {
 	struct share *most = NULL;
@@ -463,7 +461,8 @@ static int forked(struct processes *processes, const struct process_event *event
 		return -ENOMEM;
 	child->complete = parent->complete && parent->read_ns < event->time_ns;
 	child->image = (struct process_image){};
-	child->has_owner = parent->has_owner && parent->owner; /* root's may become another's */
+	child->has_owner =
+		parent->has_owner && parent->owner; /* root's process may become another user's */
 	child->owner = parent->owner;
 	child->refused = parent->refused;
 	child->refused_until_ns = parent->refused_until_ns;
@@ -536,7 +535,8 @@ static int changed(struct processes *processes, struct process *process,
 
 /*
  * What is published stays: what is in a list is right as long as the kernel's count of changes has
- * not changed. What may be missing shows when a sample comes to it; then the process is read.
+ * not changed. A mapping that is missing is noticed when a sample hits it; then the process is
+ * read.
  */
 static void events_lost(struct processes *processes)
 {

@@ -100,8 +100,8 @@ struct processes {
 	uint64_t look_ns;     /* when processes_limit_memory() looks next */
 	bool all, children;   /* follow every process; follow what the known ones fork */
 	/*
-	 * with .all: was it selected by -p, -t or as the command? Then only its own budget counts.
-	 * NULL: none was
+	 * with .all: was it selected by -p, -t or as the command? Then it is not refused for the
+	 * time that it takes. NULL: none was
 	 */
 	bool (*is_named)(void *arg, pid_t pid);
 	void *named_arg;
@@ -134,19 +134,19 @@ struct process *processes_read(struct processes *processes, uint64_t tag, int er
 
 /*
  * The process, and those that it forks, are not unwound for a while, or until they execute a
- * program. error: -E2BIG (it maps too much), -EAGAIN (its mappings change too often), -ENOSPC (no
- * memory for it), or the error of reading it
+ * program. error: -E2BIG (it maps too much), -EAGAIN (it takes too much time), -ENOSPC (no memory
+ * for it), or the error of reading it
  */
 void process_refuse(struct processes *processes, struct process *process, int error);
 /*
  * The process has cost this much CPU time, besides its events. If all processes are followed, and
- * it costs too much, it is refused: it maps and unmaps too often. If all together take half of the
- * time, each may take a quarter as much.
+ * it costs too much, it is refused, unless it was named. If all together take half of the time,
+ * each may take a quarter as much.
  */
 void process_charge(struct processes *processes, struct process *process, uint64_t cost_ns);
 /*
- * While the tool has allocated more than this many bytes, refuses the processes with the most
- * mappings. It checks only from time to time.
+ * While the tool has allocated more than this many bytes, refuses processes of the user who has
+ * most mappings, the largest first. It checks only from time to time.
  */
 void processes_limit_memory(struct processes *processes, uint64_t bytes);
 /* how many processes were refused at some time, at most MAX_REFUSALS */

@@ -262,7 +262,7 @@ static void set_pending(struct published_module *header, uint32_t pending)
 	__atomic_store_n(&header->pending, pending, __ATOMIC_RELEASE);
 }
 
-/* The same of one user's. */
+/* tables_make_room(), but only of this user's tables. */
 static bool make_room_of(struct tables *tables, const struct room_user *user)
 {
 	bool any = false;
@@ -279,7 +279,7 @@ static bool make_room_of(struct tables *tables, const struct room_user *user)
 	return any;
 }
 
-/* table_write(); where there is no room, what nobody uses goes */
+/* table_write(). If there is no room, evicts unused tables, and tries once more. */
 static int write_for(struct tables *tables, struct module_table *of,
 		     const struct unwind_table *table, struct published_table *written)
 {
@@ -293,7 +293,7 @@ static int write_for(struct tables *tables, struct module_table *of,
 	return error;
 }
 
-/* Writes the module's table; frees it. Without one, walks end there for want of a table. */
+/* Writes the module's table, and frees `compiled`. Without one, walks end in this file. */
 static void write_cfi(struct tables *tables, struct module *module, struct compiled *compiled)
 {
 	struct published_module *header = header_of(tables, module->id),
@@ -314,7 +314,7 @@ static void write_cfi(struct tables *tables, struct module *module, struct compi
 	now_unused(tables, module->id);
 }
 
-/* Walks see from now on that there is this table, or that it could not be made. Frees it. */
+/* From now on, walks see this table, or that it could not be made. Frees `compiled`. */
 static void write_code(struct tables *tables, struct module *module, struct compiled *compiled)
 {
 	struct published_module *header = header_of(tables, module->id);
@@ -332,8 +332,9 @@ static void write_code(struct tables *tables, struct module *module, struct comp
 /* ---- asking ---- */
 
 /*
- * Has a worker make it. False: it is made, or why it cannot be. Who opens files of users, and
- * parses them, has no rights: the tool itself makes only tables of images that it has in memory
+ * Has a worker make the table. False: *made has it, or the error. Only workers, which have no
+ * rights, open and parse users' files. The tool itself makes tables of images that it has in
+ * memory, and all if it has no workers.
  */
 static bool leave_to_worker(struct tables *tables, struct module *module, bool of_code, bool much,
 			    struct compiled *made)
@@ -358,7 +359,7 @@ static int make_header(struct tables *tables, const struct module *module)
 	struct module_table *of = table_of(tables, module->id);
 	struct published_module header = { .id = module->id, .pending = PENDING_CFI };
 
-	/* its user has room for this, or the file would never be tried again */
+	/* taken even if its user has no room: else the file would never be tried again */
 	of->loc = extents_take(tables->slabs, sizeof(header), &of->extents);
 	if (!of->loc && errno == ENOSPC && tables_make_room(tables))
 		of->loc = extents_take(tables->slabs, sizeof(header), &of->extents);
