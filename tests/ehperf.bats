@@ -67,7 +67,7 @@ options_of_pages() {
 }
 
 @test "what several tools' pages say of an option begins alike, unless the tools differ in it" {
-	local differ='--count|--cpu|--folded|--frequency|--idle|--json|--list|--live|--max-report|--max-stacks|--max-time|--min-time|--output|--quiet|--slow|--state|--top|--user-stacks|--verbose'
+	local differ='--count|--cpu|--folded|--frequency|--idle|--json|--list|--max-report|--max-stacks|--max-time|--min-time|--output|--quiet|--slow|--state|--top|--user-stacks|--verbose'
 	options_of_pages | sort >"$WORK/options"
 	[ "$(cut -f 1 "$WORK/options" | uniq -d | wc -l)" -ge 30 ]
 	# the shortest text is the beginning of each other, with the same tag

@@ -388,6 +388,26 @@ only() {	# PATTERN
 }
 
 # bats test_tags=full
+@test "pause: what is saved has the command line and the cgroup of a process that has ended since" {
+	[ -e /proc/self/cgroup ] || skip "there are no cgroups"
+	background nested burn 1000
+	terminal
+	type_line "cpuprof --live"
+	wait_until shows "\\($pid\\)"
+	keys p
+	wait_until is_paused
+	kill "$pid"
+	wait_until refute test -e "/proc/$pid"
+	keys s
+	type_line "paused.jsonl"
+	wait_until shows "^saved in 'paused.jsonl'"
+	jq -e -s --argjson pid "$pid" 'any(.[]; .type == "process" and .pid == $pid and (.cmdline | test("nested burn")) and (.cgroup | length > 0))' \
+		"$WORK/paused.jsonl"
+	keys q
+	wait_until_left
+}
+
+# bats test_tags=full
 @test "steps back show each drawing's time once, to the first; forth leads to where it was" {
 	local all steps=0 sum=0 head
 	two_programs

@@ -90,8 +90,6 @@ static int add_stack(struct stack_store *store, struct stored_stack **stacks, ui
 		return -ENOMEM;
 	*stack = (struct stored_stack){ .id = id, .bytes = bytes, .owner = owner, .used = true };
 	stack->frames.nr = nr;
-	stack->frames.own =
-		stacks == &store->user && any_frame_in_no_file((const uint64_t *)frames, nr);
 	charge(store, owner, bytes);
 	memcpy(stack->frames.frames, frames, nr * sizeof(*frames));
 	HASH_ADD(hh, *stacks, id, sizeof(stack->id), stack);
@@ -105,10 +103,13 @@ static int add_user_stack(struct stack_store *store, uint64_t id, pid_t pid, uin
 	struct stored_stack *added;
 	int error = add_stack(store, &store->user, id, uid, frames, nr, &added);
 
-	if (error || !added || !store->on_stack)
+	if (error || !added)
 		return error;
-	return store->on_stack(store->on_stack_arg, pid, uid, added->frames.frames,
-			       &added->frames.nr);
+	if (store->on_stack)
+		error = store->on_stack(store->on_stack_arg, pid, uid, added->frames.frames,
+					&added->frames.nr);
+	added->frames.own = any_frame_in_no_file(added->frames.frames, added->frames.nr);
+	return error;
 }
 
 /*

@@ -122,7 +122,7 @@ static void unlist_frames(struct history *h, const struct stack_frames *frames)
 		h->bytes -= bytes_of_frames(frames);
 }
 
-static void leave_frames(struct kept_frames **all, const struct stack_frames *frames)
+static void drop_frames(struct kept_frames **all, const struct stack_frames *frames)
 {
 	struct kept_frames *kept = frames ? kept_of(frames) : NULL;
 
@@ -138,10 +138,10 @@ static void free_unused(struct history *h, struct kept_stack *stack)
 {
 	if (stack->refs || stack->parts)
 		return;
-	leave_frames(&h->user, stack->entry.user);
-	leave_frames(&h->kernel, stack->entry.kernel);
-	leave_frames(&h->user, stack->waker.user);
-	leave_frames(&h->kernel, stack->waker.kernel);
+	drop_frames(&h->user, stack->entry.user);
+	drop_frames(&h->kernel, stack->entry.kernel);
+	drop_frames(&h->user, stack->waker.user);
+	drop_frames(&h->kernel, stack->waker.kernel);
 	free(stack);
 }
 
@@ -270,80 +270,138 @@ static bool is_sum(const struct kept_stack *stack)
 	       FRAME_IS_SUMMED(stack->entry.user->frames[0]);
 }
 
-/* what a stack gives up to be summed up with others */
-enum loss_of { ITS_THREAD, ITS_FRAMES };
-
-static bool can_lose(const struct kept_stack *stack, enum loss_of what)
+/* the key of the sum of all threads' stacks that are equal but for the thread */
+static struct stack_key without_thread(struct stack_key key)
 {
-	const struct stack_entry *entry = &stack->entry;
-
-	return what == ITS_FRAMES ? !is_sum(stack)
-				  : entry->key.tid && !(entry->user && entry->user->own);
+	key.pid = key.tid = 0;
+	return key;
 }
 
-/* Adds the value to the stack that is this one without `what`, and forgets this one. */
-static int sum_up(struct history *h, struct kept_stack *stack, enum loss_of what)
+/* Adds the stack's value to the kept stack of this entry, which may be new, and forgets it. */
+static int add_to(struct history *h, const struct stack_entry *entry, struct kept_stack *stack)
 {
-	struct stack_entry left = stack->entry;
-	struct kept_stack *sum;
+	struct kept_stack *sum = keep(h, entry);
 
-	if (what == ITS_FRAMES)
-		left = (struct stack_entry){
-			.key = { .end = left.key.end, .flags = left.key.flags, .comm = "[others]" },
-			.user = &h->mark.frames
-		};
-	left.key.pid = left.key.tid = left.key.uid = 0;
-	sum = keep(h, &left);
 	if (!sum)
 		return -ENOMEM;
+	if (sum == stack)
+		return 0;
 	stack_value_add(&sum->entry.value, &stack->entry.value);
 	unlist(h, stack);
 	return 0;
 }
 
-/*
- * Leaves out stacks that an interval has, which would not be freed. One that a part has is freed
- * with the part.
- */
-static int sum_up_coldest(struct history *h, enum loss_of what)
+static int leave_thread(struct history *h, struct kept_stack *stack)
 {
-	size_t nr = 0, all = HASH_COUNT(h->stacks);
+	struct stack_entry entry = stack->entry;
+
+	entry.key = without_thread(entry.key);
+	return add_to(h, &entry, stack);
+}
+
+static int leave_frames(struct history *h, struct kept_stack *stack)
+{
+	const struct stack_entry entry = { .key = { .end = stack->entry.key.end,
+						    .flags = stack->entry.key.flags,
+						    .comm = "[others]" },
+					   .user = &h->mark.frames };
+
+	return add_to(h, &entry, stack);
+}
+
+/*
+ * Those that are freed if they are left out, the coldest first: no interval has them. One that a
+ * part has is freed with the part. The caller frees the array. NULL: no memory
+ */
+static struct kept_stack **list_coldest(struct history *h, size_t *nr)
+{
+	size_t all = HASH_COUNT(h->stacks);
 	struct kept_stack **sorted = calloc(all + 1, sizeof(*sorted)), *stack, *next;
+
+	*nr = 0;
+	if (!sorted)
+		return NULL;
+	HASH_ITER(hh, h->stacks, stack, next)
+		if (stack->refs == 1 && !is_sum(stack))
+			sorted[(*nr)++] = stack;
+	qsort_r(sorted, *nr, sizeof(*sorted), coldest_first, (void *)h->measure);
+	return sorted;
+}
+
+/* a stack whose thread is left out when another one's, with the same key but for it, is met */
+struct alone {
+	struct stack_key key;
+	UT_hash_handle hh;
+	struct kept_stack *stack;
+};
+
+/* Sums the stack up with those that are equal but for the thread, if there are any. */
+static int merge_threads(struct history *h, struct alone **all, struct kept_stack *stack)
+{
+	struct stack_key key = without_thread(stack->entry.key);
+	struct kept_stack *sum;
+	struct alone *alone;
+	int error;
+
+	if (!stack->entry.key.tid || (stack->entry.user && stack->entry.user->own))
+		return 0;
+	HASH_FIND(hh, h->stacks, &key, sizeof(key), sum);
+	if (sum)
+		return leave_thread(h, stack);
+	HASH_FIND(hh, *all, &key, sizeof(key), alone);
+	if (alone) {
+		error = leave_thread(h, alone->stack);
+		return error ? error : leave_thread(h, stack);
+	}
+	alone = calloc(1, sizeof(*alone));
+	if (!alone)
+		return -ENOMEM;
+	alone->key = key;
+	alone->stack = stack;
+	HASH_ADD(hh, *all, key, sizeof(alone->key), alone);
+	return 0;
+}
+
+/* Sums up the coldest stacks, until half of the room is free. */
+static int sum_up_coldest(struct history *h)
+{
+	struct alone *alone = NULL;
+	size_t nr;
+	struct kept_stack **sorted = list_coldest(h, &nr);
 	int error = sorted ? 0 : -ENOMEM;
 
-	HASH_ITER(hh, h->stacks, stack, next)
-		if (sorted && stack->refs == 1 && can_lose(stack, what))
-			sorted[nr++] = stack;
-	if (sorted)
-		qsort_r(sorted, nr, sizeof(*sorted), coldest_first, (void *)h->measure);
 	for (size_t i = 0; i < nr && !error && h->bytes > h->max_bytes / 2; i++)
-		error = sum_up(h, sorted[i], what);
+		error = merge_threads(h, &alone, sorted[i]);
+	hash_free_all(alone);
+	free(sorted);
+	if (error || h->bytes <= h->max_bytes / 4 * 3)
+		return error;
+	sorted = list_coldest(h, &nr);
+	error = sorted ? 0 : -ENOMEM;
+	if (nr * sizeof(**sorted) < h->max_bytes / 4 && h->first != h->last)
+		nr = 0; /* an older interval's stacks take more */
+	for (size_t i = 0; i < nr && !error && h->bytes > h->max_bytes / 2; i++)
+		error = leave_frames(h, sorted[i]);
 	free(sorted);
 	return error;
 }
 
-/*
- * The last interval stays, whatever it takes. Others go before any stack loses its frames.
- * Afterwards half of the room is free, so that this is seldom.
- */
+/* The last interval stays, whatever it takes. */
 static int bound(struct history *h)
 {
-	int error;
+	int error = 0;
 
 	while (h->of_intervals > h->max_bytes / 4 && h->first != h->last)
 		drop_first(h);
-	if (h->bytes <= h->max_bytes)
-		return 0;
-	error = sum_up_coldest(h, ITS_THREAD);
-	while (h->bytes > h->max_bytes / 2 && h->first != h->last && !error) {
+	while (h->bytes > h->max_bytes && !error) {
 		size_t of_intervals = h->of_intervals;
 
+		error = sum_up_coldest(h);
+		if (h->bytes <= h->max_bytes || h->first == h->last)
+			break;
 		while (h->of_intervals > of_intervals / 2 && h->first != h->last)
 			drop_first(h);
-		error = sum_up_coldest(h, ITS_THREAD);
 	}
-	if (!error && h->bytes > h->max_bytes / 2)
-		error = sum_up_coldest(h, ITS_FRAMES);
 	return error;
 }
 

@@ -2,9 +2,9 @@
 /*
  * What was measured, interval by interval: the stacks of the last intervals, or of all since a
  * start, summed up. It copies the stacks that it is given, equal ones once. Its memory is bounded:
- * old intervals go; then the coldest stacks of all threads are summed up by their frames, and have
- * PID and TID 0; then the coldest are summed up by end reason and flags, and their one frame is a
- * FRAME_SUMMED().
+ * old intervals go; the coldest stacks of earlier ones are summed up with those of other threads
+ * that are equal, and have PID and TID 0; then the coldest are summed up by end reason and flags,
+ * and their one frame is a FRAME_SUMMED().
  */
 #ifndef EHPERF_LIVE_HISTORY_H
 #define EHPERF_LIVE_HISTORY_H
@@ -63,7 +63,7 @@ int history_take(struct history *history, uint64_t last_ns, uint64_t until_ns,
  */
 int history_take_decaying(struct history *history, uint64_t half_ns, uint64_t until_ns,
 			  struct history_part *part);
-/* {} is allowed */
+/* To be called before history_free(); {} is allowed */
 void history_part_free(struct history_part *part);
 
 /* Calls see() for each user stack in the history, and in the parts that were taken. */

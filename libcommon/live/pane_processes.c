@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/order.h"
@@ -64,11 +65,11 @@ int pane_need_processes(struct panes *p)
 	return 0;
 }
 
-/* PID 0 is also that of stacks whose process is not kept */
+/* PID 0 is the idle tasks', and that of stacks whose process is not kept */
 static const char *name_of(const struct stack_entry *entry)
 {
-	return entry->key.pid || entry->key.flags & STACK_KERNEL_THREAD ? stack_entry_thread(entry)
-									: "[others]";
+	return entry->key.pid || !strncmp(entry->key.comm, "swapper", 7) ? stack_entry_thread(entry)
+									 : "[others]";
 }
 
 /*

@@ -620,7 +620,11 @@ static int pause_or_go_on(struct live_view *v)
 {
 	v->paused = !v->paused;
 	v->nr_steps = 0;
-	return v->paused ? 0 : show(v);
+	if (!v->paused)
+		return show(v);
+	if (v->shown) /* while they are there */
+		v->source.note_processes(v->source.arg);
+	return 0;
 }
 
 static int reset(struct live_view *v)

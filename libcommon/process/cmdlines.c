@@ -30,7 +30,6 @@
 struct cmdline {
 	pid_t pid;
 	uint64_t program;
-	uint32_t round; /* struct cmdlines' .round when it was seen */
 	enum { MET, ASKED, KNOWN } state;
 	uint32_t batch;         /* how large a request it may be in */
 	uint32_t nr_empty;      /* answers */
@@ -60,7 +59,6 @@ struct cmdlines {
 	struct request asked; /* .nr 0: none */
 	struct cmdline *met;
 	uint64_t not_before_ns; /* before this, none of them is asked for */
-	uint32_t round;         /* so often were they renewed */
 };
 
 /* ---- the worker's side ---- */
@@ -113,27 +111,17 @@ int cmdlines_new(struct cmdlines **cmdlines)
 	return 0;
 }
 
-void cmdlines_renew(struct cmdlines *c)
+void cmdlines_forget(struct cmdlines *c)
 {
-	bool too_many = HASH_COUNT(c->all) > MAX_CMDLINES / 2;
-	struct cmdline *cmdline, *next;
-
-	c->round++;
-	HASH_ITER(hh, c->all, cmdline, next) {
-		if (cmdline->program && !too_many)
-			continue;
-		if (cmdline->state == MET)
-			DL_DELETE(c->met, cmdline);
-		HASH_DEL(c->all, cmdline);
-		free(cmdline);
-	}
+	hash_free_all(c->all);
+	c->met = NULL;
 }
 
 void cmdlines_free(struct cmdlines *c)
 {
 	if (!c)
 		return;
-	hash_free_all(c->all);
+	cmdlines_forget(c);
 	workers_free(c->workers);
 	free(c);
 }
@@ -156,7 +144,7 @@ int cmdlines_see(struct cmdlines *c, pid_t pid, uint64_t program)
 {
 	struct cmdline *cmdline = find(c, pid);
 
-	if (cmdline && (!program || (cmdline->program == program && cmdline->round == c->round)))
+	if (cmdline && (!program || cmdline->program == program))
 		return 0;
 	if (!cmdline) {
 		/* 0: a report asks, for its own */
@@ -171,13 +159,11 @@ int cmdlines_see(struct cmdlines *c, pid_t pid, uint64_t program)
 	}
 	if (cmdline->state != MET)
 		meet(c, cmdline);
-	if (cmdline->program != program)
-		*cmdline->text = 0;
 	cmdline->program = program;
-	cmdline->round = c->round;
 	cmdline->batch = BATCH;
 	cmdline->nr_empty = 0;
 	cmdline->not_before_ns = c->not_before_ns = 0;
+	*cmdline->text = 0;
 	return 0;
 }
 
@@ -206,9 +192,8 @@ static void take_one(struct cmdlines *c, struct cmdline *cmdline, const struct a
 	bool again;
 
 	if (answer) {
-		if (answer->bytes[i]) /* else it may have ended: an older one stays */
-			keep(cmdline, answer->text[i],
-			     answer->bytes[i] < READ_BYTES ? answer->bytes[i] : READ_BYTES);
+		keep(cmdline, answer->text[i],
+		     answer->bytes[i] < READ_BYTES ? answer->bytes[i] : READ_BYTES);
 		again = !*cmdline->text && ++cmdline->nr_empty < MAX_EMPTY;
 		cmdline->not_before_ns = clock_ns() + EMPTY_NS;
 	} else {
@@ -286,5 +271,5 @@ const char *cmdlines_get(const struct cmdlines *c, pid_t pid)
 {
 	const struct cmdline *cmdline = find(c, pid);
 
-	return cmdline && *cmdline->text ? cmdline->text : NULL;
+	return cmdline && cmdline->state == KNOWN && *cmdline->text ? cmdline->text : NULL;
 }

@@ -38,11 +38,7 @@ int cmdlines_settle(struct cmdlines *cmdlines, unsigned ms);
  * another function
  */
 const char *cmdlines_get(const struct cmdlines *cmdlines, pid_t pid);
-/*
- * Processes change their command lines: the next cmdlines_see() of each has it read again. The old
- * one is known until then, also of a process that has ended; but not if there are too many, or if
- * the number of the program is not known, by which another process with this PID is told.
- */
-void cmdlines_renew(struct cmdlines *cmdlines);
+/* Forgets all. */
+void cmdlines_forget(struct cmdlines *cmdlines);
 
 #endif

@@ -21,7 +21,7 @@ void cpu_set_free(struct cpu_set *set);
 
 /* the CPUs that are online, watched for changes */
 #define CPU_WATCH_BYTES 4096
-#define CPU_WATCH_NS    20000000 /* often enough to look, which takes system calls */
+#define CPU_WATCH_NS    20000000 /* often enough to look, unless .last is "": it takes system calls */
 struct cpu_watch {
 	int fd;
 	int events; /* a socket with the kernel's messages; -1: not available */

@@ -266,7 +266,7 @@ static int follow_changed_cpus(struct perf_records *records,
 	struct cpu_set online;
 	int changed, error;
 
-	if (now < records->watched_ns + CPU_WATCH_NS)
+	if (*records->watch.last && now < records->watched_ns + CPU_WATCH_NS)
 		return 0;
 	records->watched_ns = now;
 	changed = cpu_watch_changed(&records->watch, &online);

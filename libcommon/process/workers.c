@@ -896,7 +896,8 @@ static int look_at(const struct workers *w, struct worker *worker)
 	if (unseen > half)
 		worker->awake += unseen - half;
 	worker->looked = now;
-	note_queue(worker);
+	if (now - worker->awake > MS)
+		note_queue(worker);
 	if (now - worker->awake < half)
 		return 0;
 	ran = ran_ns(worker);

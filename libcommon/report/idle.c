@@ -104,9 +104,10 @@ static bool is_idle(struct stack_entry *const *place, size_t nr, uint64_t measur
 		ns += place[i]->value.blocked_ns;
 		woken += place[i]->value.count;
 	}
-	return STACK_STATE(place[0]->key.flags) == THREAD_SLEEPING && ns >= MIN_NS &&
-	       ns >= measured_ns / 100 * MIN_SHARE && woken <= 1 + measured_ns / 1000000000 &&
-	       waits_for_work(place[0], names);
+	/* without a TID, they are of many threads */
+	return place[0]->key.tid && STACK_STATE(place[0]->key.flags) == THREAD_SLEEPING &&
+	       ns >= MIN_NS && ns >= measured_ns / 100 * MIN_SHARE &&
+	       woken <= 1 + measured_ns / 1000000000 && waits_for_work(place[0], names);
 }
 
 static bool is_asked_for(const struct stack_key *key, const struct idle_asked *asked)

@@ -164,7 +164,8 @@ static void map_program_first(struct pprof *p, const struct stack_entry *entries
 	for (size_t i = 0; i < nr; i++) {
 		const struct stack_entry *e = &entries[i];
 
-		if (e->key.pid == e->key.tid && e->key.end == END_COMPLETE && root_module(e) &&
+		if (e->key.pid && e->key.pid == e->key.tid && e->key.end == END_COMPLETE &&
+		    root_module(e) &&
 		    (!most || p->measure->value(&e->value) > p->measure->value(&most->value)))
 			most = e;
 	}

@@ -56,7 +56,7 @@ static int follow(void *arg)
 	struct cpu_set cpus;
 	int result;
 
-	if (now_ns < f->looked_ns + CPU_WATCH_NS)
+	if (*f->watch.last && now_ns < f->looked_ns + CPU_WATCH_NS)
 		return 0;
 	result = cpu_watch_changed(&f->watch, &cpus);
 	if (result > 0) {

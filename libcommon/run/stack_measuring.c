@@ -47,7 +47,7 @@ static void settle(int64_t lost[MAX_LOSSES], int64_t over[MAX_LOSSES])
 	}
 }
 
-#define RENEW_NS 10000000000 /* command lines of live processes are read again after this time */
+#define RENEW_NS 10000000000 /* after this time, a view's command lines are read again */
 
 /* Forgets what no later report needs, or what may have changed. */
 static void forget(struct stack_session *s)
@@ -58,9 +58,9 @@ static void forget(struct stack_session *s)
 	if (s->source)
 		return;
 	stack_store_forget(s->store, !s->wanted->later);
-	if (now < s->renewed_ns + RENEW_NS)
+	if (s->history && now < s->renewed_ns + RENEW_NS)
 		return;
-	cmdlines_renew(s->cmdlines);
+	cmdlines_forget(s->cmdlines);
 	s->programs_seen = 0;
 	s->renewed_ns = now;
 }

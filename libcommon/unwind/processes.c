@@ -362,6 +362,12 @@ static int by_owner(const void *left, const void *right)
 	return order_of(l->owner, r->owner) ?: order_of(r->nr, l->nr);
 }
 
+/* how many mappings are freed with it, about: forked processes share them */
+static size_t size_of(const struct proc_maps *maps)
+{
+	return 1 + maps->nr / (maps->nr_users ? *maps->nr_users : 1);
+}
+
 static size_t list_candidates(const struct processes *processes, struct candidate *all)
 {
 	struct process *process, *next;
@@ -373,7 +379,7 @@ static size_t list_candidates(const struct processes *processes, struct candidat
 		if (!process->has_owner)
 			process->owner = owner_of_process(process->pid);
 		process->has_owner = true;
-		all[nr++] = (struct candidate){ process, process->owner, process->maps.nr };
+		all[nr++] = (struct candidate){ process, process->owner, size_of(&process->maps) };
 	}
 	qsort(all, nr, sizeof(*all), by_owner);
 	return nr;

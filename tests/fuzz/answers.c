@@ -386,6 +386,7 @@ static void read_names(void)
 	     "a module");
 	must(!namer_new(&namer, modules, &(struct namer_options){}), "a namer");
 	stack->nr = NR_FRAMES;
+	stack->own = true;
 	stack->frames[0] = (uint64_t)module->id << FRAME_OFFSET_BITS | 0x4000;
 	stack->frames[1] = (uint64_t)module->id << FRAME_OFFSET_BITS | 0x8000;
 	stack->frames[2] = (uint64_t)module->id << FRAME_OFFSET_BITS | 0x7fffffff;

@@ -86,6 +86,7 @@ static struct stack_frames *take_stack(struct input *in, bool kernel)
 	stack->nr = nr;
 	for (uint32_t i = 0; i < nr; i++)
 		stack->frames[i] = kernel ? 0xffffffff81000000 + take(in) : take_frame(in);
+	stack->own = !kernel && any_frame_in_no_file(stack->frames, nr);
 	return stack;
 }
 

@@ -237,6 +237,8 @@ static void limit(void)
 
 		if (entry->user->nr == 1 && FRAME_IS_SUMMED(entry->user->frames[0]))
 			sums++;
+		else if (!entry->key.tid)
+			check(false, "a stack that no other thread has has lost its thread");
 		else if (entry->key.user_stack == 1)
 			check(entry->value.count == of_hot,
 			      "the hottest stack is not among those summed up");
@@ -246,6 +248,34 @@ static void limit(void)
 	/* the last interval is there as it was */
 	check(!history_take(h, SECOND, 0, &part) && sum_of(&part) == 50 + each &&
 	      part.nr == each + 1);
+	history_part_free(&part);
+	history_free(h);
+}
+
+/* A thread may have the name and the key of what is left out. */
+static void others(void)
+{
+	struct history *h = history_new(&measure, SECOND, 64 << 10);
+	struct history_part part;
+	uint64_t all = 0, next = 1;
+
+	for (size_t interval = 0; interval < 100; interval++) {
+		struct stack_entry entries[100] = {};
+
+		for (size_t i = 1; i < 100; i++)
+			entries[i] = entry_of(next++, 1, NULL);
+		strcpy(entries[0].key.comm, "[others]");
+		entries[0].key.tid = entries[0].key.pid = 1 + interval;
+		entries[0].key.end = interval % 3;
+		entries[0].value.count = 1;
+		check(!history_add(h, entries, 100, (int64_t[MAX_LOSSES]){},
+				   (2 + interval) * SECOND));
+		all += 100;
+		for (size_t i = 1; i < 100; i++)
+			free_entry(&entries[i]);
+	}
+	check(!history_take(h, 0, 0, &part) && sum_of(&part) == all, "%llu of %llu",
+	      (unsigned long long)sum_of(&part), (unsigned long long)all);
 	history_part_free(&part);
 	history_free(h);
 }
@@ -295,7 +325,7 @@ static void threads(void)
 	const size_t max = 256 << 10, each = 200;
 	struct history *h = history_new(&measure, SECOND, max);
 	struct history_part part;
-	uint64_t of_stack[8] = {}, tid = 1;
+	uint64_t of_stack[8] = {}, of_user[2] = {}, tid = 1;
 
 	for (size_t interval = 0; interval < 300; interval++) {
 		struct stack_entry entries[200];
@@ -303,7 +333,9 @@ static void threads(void)
 		for (size_t i = 0; i < each; i++) {
 			entries[i] = entry_of(1 + i % 7, 1 + i % 3, NULL);
 			entries[i].key.pid = entries[i].key.tid = tid++;
+			entries[i].key.uid = 1000 + i % 2;
 			of_stack[1 + i % 7] += 1 + i % 3;
+			of_user[i % 2] += 1 + i % 3;
 		}
 		check(!history_add(h, entries, each, (int64_t[MAX_LOSSES]){},
 				   (2 + interval) * SECOND));
@@ -317,7 +349,9 @@ static void threads(void)
 
 		check(!FRAME_IS_SUMMED(entry->user->frames[0]), "a stack has lost its frames");
 		of_stack[entry->key.user_stack] -= entry->value.count;
+		of_user[entry->key.uid - 1000] -= entry->value.count;
 	}
+	check(!of_user[0] && !of_user[1], "each user has the same");
 	for (size_t id = 1; id < 8; id++)
 		check(!of_stack[id], "stack %zu: %lld are missing", id, (long long)of_stack[id]);
 	history_part_free(&part);
@@ -327,6 +361,7 @@ static void threads(void)
 int main(void)
 {
 	threads();
+	others();
 	shared();
 	sums();
 	limit();

@@ -316,7 +316,7 @@ static uint64_t allocated(void)
  */
 static void test_shares(void)
 {
-	enum { CROWD = 20, OTHER = CROWD, ROOTS, NR };
+	enum { CROWD = 20, OTHER = CROWD, ROOTS, FORKED, LAST_FORKED = FORKED + 60, NR };
 	pid_t pids[NR];
 	unsigned refused = 0;
 	uint64_t bytes;
@@ -326,11 +326,15 @@ static void test_shares(void)
 		return;
 	}
 	for (int i = 0; i < NR; i++) {
-		uid_t uid = i < CROWD ? 65534 : i == OTHER ? 65533 : 0;
-		unsigned nr = i < CROWD ? 1000 + i : i == OTHER ? 3000 : 5000;
+		uid_t uid = i < CROWD ? 65534 : i == OTHER ? 65533 : i == ROOTS ? 0 : 65532;
+		unsigned nr = i < CROWD ? 1000 + i : i == OTHER ? 3000 : i == ROOTS ? 5000 : 900;
 
 		pids[i] = sleeper(uid);
 		check(has_uid(pids[i], uid), "a process of user %u", uid);
+		if (i > FORKED) { /* they share what the first one has mapped */
+			happens(PROCESS_FORKED, pids[i], pids[FORKED], 2000, 0, 0, 0);
+			continue;
+		}
 		happens(PROCESS_EXECED, pids[i], 0, 1, 0, 0, 0);
 		for (unsigned m = 1; m <= nr; m++)
 			happens(PROCESS_MAPPED, pids[i], 0, 1 + m, 0x2000UL * m,
