@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "task_abi.h"
 
 static int add_range(struct cpu_set *set, unsigned long from, unsigned long to)
@@ -140,6 +141,8 @@ static int add_gone(const struct cpu_watch *watch, struct cpu_set *gone)
 	return error;
 }
 
+#define WATCH_NS 20000000 /* from one look to the next */
+
 int cpu_watch_open(struct cpu_watch *watch)
 {
 	int error;
@@ -149,6 +152,7 @@ int cpu_watch_open(struct cpu_watch *watch)
 	if (watch->fd < 0)
 		return -errno;
 	watch->events = open_events();
+	watch->looked_ns = clock_ns();
 	error = read_online(watch, watch->last);
 	if (error)
 		cpu_watch_close(watch);
@@ -159,8 +163,14 @@ int cpu_watch_changed(struct cpu_watch *watch, struct cpu_set *online)
 {
 	struct cpu_set gone = {};
 	char text[CPU_WATCH_BYTES];
-	int error = read_online(watch, text), changed = 0;
+	uint64_t now = clock_ns();
+	int error, changed = 0;
 
+	if (*watch->last && now < watch->looked_ns + WATCH_NS)
+		return 0;
+	watch->before_ns = watch->looked_ns;
+	watch->looked_ns = now;
+	error = read_online(watch, text);
 	if (!error)
 		error = add_gone(watch, &gone);
 	if (!error && (gone.nr || strcmp(text, watch->last))) {

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct cpu_set {
 	bool *has; /* has[cpu], cpu < nr */
@@ -21,18 +22,18 @@ void cpu_set_free(struct cpu_set *set);
 
 /* the CPUs that are online, watched for changes */
 #define CPU_WATCH_BYTES 4096
-#define CPU_WATCH_NS    20000000 /* often enough to look, unless .last is "": it takes system calls */
 struct cpu_watch {
 	int fd;
 	int events; /* a socket with the kernel's messages; -1: not available */
 	char last[CPU_WATCH_BYTES];
+	uint64_t looked_ns, before_ns; /* the last look, and the one before: CLOCK_MONOTONIC */
 };
 
 /* 0 or -errno */
 int cpu_watch_open(struct cpu_watch *watch);
 /*
- * 1: the CPUs have changed since the last call, or since opening, and are *online now; 0: they have
- * not. Or -errno. A CPU that went offline and has come back meanwhile is left out once, because
+ * 1: the CPUs have changed since the last look, or since opening, and are *online now; 0: they have
+ * not, or the last look was a moment ago: looking takes system calls. Or -errno. A CPU that went offline and has come back meanwhile is left out once, because
  * events on it have ended
  */
 int cpu_watch_changed(struct cpu_watch *watch, struct cpu_set *online);

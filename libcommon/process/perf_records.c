@@ -27,8 +27,7 @@ struct perf_records {
 	int epoll_fd;
 	size_t page_size;
 	struct cpu_watch watch;
-	uint64_t watched_ns; /* when it was asked, CLOCK_MONOTONIC */
-	struct ring *rings;  /* by CPU */
+	struct ring *rings; /* by CPU */
 	size_t nr, room;
 };
 
@@ -262,14 +261,9 @@ static int follow_changed_cpus(struct perf_records *records,
 			       int (*take)(void *arg, const struct process_event *event), void *arg)
 {
 	struct process_event lost = { .kind = PROCESS_EVENTS_LOST };
-	uint64_t now = clock_ns();
 	struct cpu_set online;
-	int changed, error;
+	int changed = cpu_watch_changed(&records->watch, &online), error;
 
-	if (*records->watch.last && now < records->watched_ns + CPU_WATCH_NS)
-		return 0;
-	records->watched_ns = now;
-	changed = cpu_watch_changed(&records->watch, &online);
 	if (changed <= 0)
 		return changed;
 	error = follow_cpus(records, &online);

@@ -23,12 +23,11 @@
 #include "process/priority.h"
 #include "process/worker_starter.h"
 
-#define MS       1000000ULL
-#define SLEEP_MS 100
-#define KEPT_BYTES \
-	(2 << 20)  /* so much of the area, and of the answer's copy, is kept from job to job */
-#define END_MS  20 /* time for killed workers to end */
-#define WAIT_MS 20 /* from one look at the workers to the next */
+#define MS         1000000ULL
+#define SLEEP_MS   100
+#define KEPT_BYTES (2 << 20) /* of the area, and of an answer's copy, is kept from job to job */
+#define END_MS     20        /* time for killed workers to end */
+#define WAIT_MS    20        /* from one look at the workers to the next */
 /* if other owners have used so much recently, one worker is kept free for root */
 #define MUCH_NS  200000000
 #define OWNERS   256 /* from so many on, owners without jobs and recent use are forgotten */
@@ -436,13 +435,6 @@ static void note_awake(struct worker *worker, uint64_t now, uint64_t ran)
 	worker->awake = worker->looked = now;
 	worker->ran_when_awake = ran;
 	worker->queue_noted = false; /* it is read at the first look: most have answered by then */
-}
-
-static void note_queue(struct worker *worker)
-{
-	if (!worker->queue_noted)
-		worker->queued_when_awake = queued_ns(worker);
-	worker->queue_noted = true;
 }
 
 /* Halves used_ns for each whole second that has passed. */
@@ -896,8 +888,10 @@ static int look_at(const struct workers *w, struct worker *worker)
 	if (unseen > half)
 		worker->awake += unseen - half;
 	worker->looked = now;
-	if (now - worker->awake > MS)
-		note_queue(worker);
+	if (!worker->queue_noted && now - worker->awake > MS) {
+		worker->queued_when_awake = queued_ns(worker);
+		worker->queue_noted = true;
+	}
 	if (now - worker->awake < half)
 		return 0;
 	ran = ran_ns(worker);

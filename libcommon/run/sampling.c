@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "run/sampling.h"
 
-#include "base/clock.h"
 #include "kernel/links.h"
 #include "run/cli.h"
 #include "run/kernel.h"
@@ -39,7 +38,6 @@ static struct following {
 	struct bpf_program *program;
 	const struct cpu_set *wanted;
 	struct cpu_watch watch;
-	uint64_t looked_ns;
 } following;
 
 static int attach(void *arg, int fd)
@@ -52,20 +50,16 @@ static int attach(void *arg, int fd)
 static int follow(void *arg)
 {
 	struct following *f = arg;
-	uint64_t now_ns = clock_ns();
 	struct cpu_set cpus;
-	int result;
+	int result = cpu_watch_changed(&f->watch, &cpus);
 
-	if (*f->watch.last && now_ns < f->looked_ns + CPU_WATCH_NS)
-		return 0;
-	result = cpu_watch_changed(&f->watch, &cpus);
 	if (result > 0) {
 		if (f->wanted->nr)
 			cpu_set_keep(&cpus, f->wanted);
-		result = perf_events_follow(f->events, &cpus, now_ns - f->looked_ns, attach, f);
+		result = perf_events_follow(f->events, &cpus,
+					    f->watch.looked_ns - f->watch.before_ns, attach, f);
 		cpu_set_free(&cpus);
 	}
-	f->looked_ns = now_ns;
 	return result;
 }
 
@@ -76,7 +70,6 @@ void sampling_follow(struct run *run, struct perf_events *events, struct bpf_pro
 		.events = events,
 		.program = program,
 		.wanted = wanted,
-		.looked_ns = clock_ns(),
 	};
 	cli_check(cpu_watch_open(&following.watch), "watch the CPUs");
 	run_add(run, &(struct run_part){

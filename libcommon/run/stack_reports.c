@@ -40,9 +40,8 @@ void report_note_processes(const struct stack_session *s, struct made_report *ma
 	uint32_t *pids;
 	size_t nr_pids = 0;
 
-	if (made->noted)
+	if (made->processes.all)
 		return;
-	made->noted = true;
 	pids = calloc(2 * made->nr + 1, sizeof(*pids));
 	cli_check(pids ? 0 : -ENOMEM, "record the processes");
 	for (size_t i = 0; i < made->nr; i++) {

@@ -47,7 +47,6 @@ struct made_report {
 	struct stack_summary summary;
 	struct loss losses[MAX_LOSSES];
 	struct process_notes processes;
-	bool noted; /* they are */
 	struct placed_stacks placed;
 	struct other_stacks others;
 	struct stack_writer writer;
