@@ -36,12 +36,17 @@ uint64_t seeded_hash(const uint64_t *numbers, size_t nr, const char *bytes, size
 {
 	static uint64_t key;
 	uint64_t hash = 1, word;
+	size_t at = 0;
 
 	if (!key)
 		key = process_seed() % PRIME;
 	for (size_t i = 0; i < nr; i++)
 		hash = add(hash, key, numbers[i]);
-	for (size_t at = 0, some; at < length; at += some) {
+	for (; length - at >= sizeof(word); at += 7) {
+		memcpy(&word, bytes + at, sizeof(word));
+		hash = add(hash, key, word & (1ULL << 56) - 1);
+	}
+	for (size_t some; at < length; at += some) {
 		some = length - at < 7 ? length - at : 7;
 		word = 0;
 		memcpy(&word, bytes + at, some);
