@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include <utlist.h>
 
 #include "base/array.h"
 #include "base/clock.h"
@@ -71,6 +72,7 @@ struct owner {
 	/* the time that its jobs and opening took (charge_worker()); halved each second */
 	uint64_t used_ns, since_ns;
 	UT_hash_handle hh;
+	struct owner *prev, *next; /* of those with such jobs */
 };
 
 struct worker {
@@ -100,7 +102,7 @@ struct workers {
 	struct job *waiting; /* by tag: no worker has begun them */
 	uint64_t nr_ended;
 	int epoll_fd;
-	struct owner *owners;
+	struct owner *owners, *with_jobs;
 	/* since when no worker can be started; 0: the last start did not fail */
 	uint64_t unstartable;
 	uint64_t next_start; /* after a failure: no start before this time */
@@ -504,7 +506,8 @@ static struct job *take(struct workers *w, struct job *job)
 {
 	*job->at = job->next;
 	*(job->next ? &job->next->at : &job->owner->last) = job->at;
-	job->owner->nr_waiting--;
+	if (!--job->owner->nr_waiting)
+		DL_DELETE(w->with_jobs, job->owner);
 	HASH_DEL(w->waiting, job);
 	return job;
 }
@@ -619,9 +622,11 @@ static bool must_keep_last(const struct workers *w, uint64_t now)
 		return false;
 	for (unsigned i = 0; i < w->nr; i++)
 		busy += w->workers[i].busy && OWNERS_UID(w->workers[i].owner);
+	if (busy + 1 < w->nr)
+		return false;
 	for (struct owner *owner = w->owners; owner; owner = owner->hh.next)
 		used += OWNERS_UID(owner->id) ? recently_used(owner, now) : 0;
-	return busy + 1 >= w->nr && used > MUCH_NS;
+	return used > MUCH_NS;
 }
 
 /*
@@ -651,13 +656,13 @@ static struct owner *next_owner(const struct workers *w, bool only_own)
 	struct owner *next = NULL;
 	bool only_first;
 
-	if (!w->waiting)
+	if (!w->with_jobs)
 		return NULL;
 	only_first = must_keep_last(w, now);
-	for (struct owner *owner = w->owners; owner; owner = owner->hh.next) {
+	for (struct owner *owner = w->with_jobs; owner; owner = owner->next) {
 		uint64_t used;
 
-		if (!owner->first || (OWNERS_UID(owner->id) && only_first) ||
+		if ((OWNERS_UID(owner->id) && only_first) ||
 		    (w->kind.limits.keeps && has_own(w, owner, true)) ||
 		    (only_own && !has_own(w, owner, false)))
 			continue;
@@ -811,7 +816,8 @@ static int add_job(struct workers *w, uint64_t tag, uint64_t owner_id, const voi
 	memcpy(job->request, request, bytes);
 	*owner->last = job;
 	owner->last = &job->next;
-	owner->nr_waiting++;
+	if (!owner->nr_waiting++)
+		DL_APPEND(w->with_jobs, owner);
 	HASH_ADD(hh, w->waiting, tag, sizeof(job->tag), job);
 	w->nr_asked++;
 	hand_out(w);

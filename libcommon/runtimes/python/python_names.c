@@ -58,6 +58,7 @@ struct process_functions {
 	struct python_objects objects;
 	struct function *waiting; /* to be asked for */
 	UT_hash_handle hh;
+	struct process_functions *prev, *next; /* of those with functions that wait */
 };
 
 /* functions of one process that are asked for together */
@@ -73,7 +74,7 @@ struct python_names {
 	struct function *numbered;  /* the same ones */
 	uint32_t (*user_of)(pid_t pid);
 	struct user_functions *users;
-	struct process_functions *processes;
+	struct process_functions *processes, *waiting;
 	struct question *questions; /* that are open */
 	uint64_t last_number;
 	uint32_t last_question;
@@ -180,6 +181,23 @@ static struct process_functions *process_of(struct python_names *names, pid_t pi
 	return process;
 }
 
+static void wait_for(struct python_names *names, struct process_functions *process,
+		     struct function *function)
+{
+	if (!process->waiting)
+		DL_APPEND(names->waiting, process);
+	DL_APPEND(process->waiting, function);
+}
+
+static void end_wait(struct python_names *names, struct process_functions *process,
+		     struct function *function)
+{
+	DL_DELETE(process->waiting, function);
+	function->prev = NULL;
+	if (!process->waiting)
+		DL_DELETE(names->waiting, process);
+}
+
 /* NULL: there is no room, or no memory */
 static struct function *add(struct python_names *names, struct process_functions *process,
 			    const struct function_key *key)
@@ -199,7 +217,7 @@ static struct function *add(struct python_names *names, struct process_functions
 	process->nr++;
 	HASH_ADD(hh, names->functions, key, sizeof(function->key), function);
 	HASH_ADD(by_number, names->numbered, number, sizeof(function->number), function);
-	DL_APPEND(process->waiting, function);
+	wait_for(names, process, function);
 	return function;
 }
 
@@ -239,7 +257,7 @@ void python_names_forget(struct python_names *names)
 		process = process_of(names, function->key.pid);
 		process->nr--;
 		if (is_waiting(function))
-			DL_DELETE(process->waiting, function);
+			end_wait(names, process, function);
 		drop(names, function);
 	}
 	HASH_ITER(hh, names->processes, process, next_process) {
@@ -279,8 +297,7 @@ static bool ask(struct python_names *names, struct foreign *foreign,
 		return false;
 	}
 	for (size_t i = 0; i < question->nr; i++) {
-		DL_DELETE(process->waiting, question->functions[i]);
-		question->functions[i]->prev = NULL;
+		end_wait(names, process, question->functions[i]);
 		question->functions[i]->asked = true;
 	}
 	process->questions++;
@@ -294,15 +311,15 @@ static void ask_all(struct python_names *names, struct foreign *foreign)
 {
 	struct process_functions *process, *next;
 
-	HASH_ITER(hh, names->processes, process, next) {
+	DL_FOREACH_SAFE(names->waiting, process, next) {
 		bool asked = false;
 
 		while (process->has_objects && process->waiting && ask(names, foreign, process))
 			asked = true;
-		if (!asked)
+		if (!asked || !process->waiting)
 			continue;
-		HASH_DEL(names->processes, process);
-		HASH_ADD_INT(names->processes, pid, process);
+		DL_DELETE(names->waiting, process);
+		DL_APPEND(names->waiting, process);
 	}
 }
 
@@ -332,7 +349,7 @@ static void take(struct python_names *names, struct question *question, struct p
 		function->code = codes[i];
 		keep_within_bounds(function->user, &function->code);
 		if (!function->code.name && ++function->tries < MAX_TRIES)
-			DL_APPEND(process->waiting, function);
+			wait_for(names, process, function);
 	}
 	/* of a worker that was taken over */
 	for (size_t i = question->nr; i < MAX_PYTHON_FUNCTIONS; i++)
