@@ -100,10 +100,9 @@ static int see_programs(struct stack_session *s)
 
 	if (s->programs_seen == processes->nr_programs)
 		return 0;
-	for (struct process *process = processes->by_pid; process && !error;
-	     process = process->hh.next)
-		if (process->program > s->programs_seen)
-			error = cmdlines_see(s->cmdlines, process->pid, process->program);
+	for (struct process *process = processes_after(processes, s->programs_seen);
+	     process && !error; process = process->next)
+		error = cmdlines_see(s->cmdlines, process->pid, process->program);
 	s->programs_seen = processes->nr_programs;
 	return error;
 }

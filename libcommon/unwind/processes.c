@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 #include "base/array.h"
 #include "base/child_limits.h"
@@ -61,6 +62,23 @@ struct process *processes_find(const struct processes *processes, pid_t pid)
 	return process;
 }
 
+struct process *processes_after(const struct processes *processes, uint64_t program)
+{
+	struct process *first = NULL;
+
+	/* the first one's ->prev is the last one */
+	for (struct process *p = processes->by_program ? processes->by_program->prev : NULL;
+	     p && p->program > program; p = p == processes->by_program ? NULL : p->prev)
+		first = p;
+	return first;
+}
+
+static void begin_program(struct processes *processes, struct process *process)
+{
+	process->program = ++processes->nr_programs;
+	DL_APPEND(processes->by_program, process);
+}
+
 struct process *processes_get(struct processes *processes, pid_t pid)
 {
 	struct process *process = processes_find(processes, pid);
@@ -72,8 +90,8 @@ struct process *processes_get(struct processes *processes, pid_t pid)
 		return NULL;
 	process->pid = pid;
 	process->version = 1;
-	process->program = ++processes->nr_programs;
 	HASH_ADD_INT(processes->by_pid, pid, process);
+	begin_program(processes, process);
 	return process;
 }
 
@@ -97,6 +115,7 @@ static void forget_asked(struct process *process)
 static void drop(struct processes *processes, struct process *process)
 {
 	HASH_DEL(processes->by_pid, process);
+	DL_DELETE(processes->by_program, process);
 	forget_asked(process);
 	proc_maps_free(&process->maps);
 	free(process);
@@ -175,7 +194,8 @@ uint64_t process_asked(struct processes *processes, struct process *process, uin
 	return process->asked;
 }
 
-static int apply_to_maps(struct process *process, const struct process_event *event)
+static int apply_to_maps(const struct processes *processes, struct process *process,
+			 const struct process_event *event)
 {
 	bool removed = true;
 	int error = event->kind == PROCESS_MAPPED
@@ -184,6 +204,8 @@ static int apply_to_maps(struct process *process, const struct process_event *ev
 					       event->mapping.end, &removed);
 
 	process->version += removed;
+	if (removed && processes->observer.changed)
+		processes->observer.changed(processes->observer.arg, process->pid);
 	return error;
 }
 
@@ -219,7 +241,7 @@ struct process *processes_read(struct processes *processes, uint64_t tag, int er
 	else
 		proc_maps_free(maps);
 	for (size_t i = 0; i < process->nr_since && !error; i++)
-		error = apply_to_maps(process, &process->since[i]);
+		error = apply_to_maps(processes, process, &process->since[i]);
 	forget_asked(process);
 	if (error == -ESRCH) {
 		forget(processes, process);
@@ -499,7 +521,8 @@ static int execed(struct processes *processes, const struct process_event *event
 	process->complete = true;
 	process->refused = 0;
 	process->version++;
-	process->program = ++processes->nr_programs;
+	DL_DELETE(processes->by_program, process);
+	begin_program(processes, process);
 	return 0;
 }
 
@@ -530,7 +553,7 @@ static int changed(struct processes *processes, struct process *process,
 	if (process->asked)
 		error = keep_event(process, event);
 	if (!error)
-		error = apply_to_maps(process, event);
+		error = apply_to_maps(processes, process, event);
 	if (error == -E2BIG || error == -EAGAIN) {
 		process_refuse(processes, process, error);
 		error = 0;

@@ -66,6 +66,7 @@ struct process {
 	size_t nr_since, room_since;
 	struct budget budget;
 	UT_hash_handle hh;
+	struct process *prev, *next; /* in the order of .program */
 };
 
 /* each may be NULL */
@@ -75,6 +76,8 @@ struct process_observer {
 	 * call it: the process is read again
 	 */
 	void (*invalidated)(void *arg, pid_t pid);
+	/* an event has changed the mappings */
+	void (*changed)(void *arg, pid_t pid);
 	/* the child has a copy of the parent's mappings now */
 	void (*forked)(void *arg, pid_t parent, pid_t child);
 	/* the process is gone; invalidated() was called before */
@@ -92,7 +95,7 @@ struct refusal {
 #define MAX_REFUSALS 1024
 
 struct processes {
-	struct process *by_pid;
+	struct process *by_pid, *by_program;
 	struct refusal *refusals;
 	uint32_t nr_asked;    /* readings, ever */
 	uint64_t nr_programs; /* ever */
@@ -113,6 +116,11 @@ bool process_is_gone(pid_t pid);
 
 /* NULL: not known. Valid until processes_apply(), processes_read() or processes_free() */
 struct process *processes_find(const struct processes *processes, pid_t pid);
+/*
+ * The first process whose program has begun after this one, of all by .program; others follow by
+ * ->next. NULL: there is none
+ */
+struct process *processes_after(const struct processes *processes, uint64_t program);
 /* Finds or adds the process. NULL: no memory */
 struct process *processes_get(struct processes *processes, pid_t pid);
 /* Does not call the observer. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <utlist.h>
 
 #include "base/clock.h"
 #include "base/search.h"
@@ -12,7 +13,7 @@
 struct publisher {
 	struct tables *tables;
 	struct publisher_target target;
-	struct publication *by_pid;
+	struct publication *by_pid, *changed;
 	uint32_t generation; /* of the list written last */
 	uint64_t resume_ns;  /* when a region may be read again; 0: none waits for that */
 	struct publisher_counts counts;
@@ -46,8 +47,22 @@ static void drop_runtimes(struct publication *publication)
 	memset(publication->runtimes, 0, sizeof(publication->runtimes));
 }
 
+/* May it have to be published again? */
+static void set_changed(struct publisher *p, struct publication *publication, bool changed)
+{
+	if (changed == (publication->prev != NULL))
+		return;
+	if (changed) {
+		DL_APPEND(p->changed, publication);
+	} else {
+		DL_DELETE(p->changed, publication);
+		publication->prev = NULL;
+	}
+}
+
 static void drop(struct publisher *p, struct publication *publication)
 {
+	set_changed(p, publication, false);
 	HASH_DEL(p->by_pid, publication);
 	drop_runtimes(publication);
 	regions_free(&publication->regions, p->tables);
@@ -111,6 +126,7 @@ static void invalidate(struct publisher *p, struct publication *publication)
 	if (publication->live)
 		p->target.remove_handle(p->target.arg, publication->image.tgid);
 	publication->live = false;
+	set_changed(p, publication, false);
 	mapping_list_release(p->tables, &publication->list);
 	drop_runtimes(publication);
 }
@@ -320,17 +336,20 @@ void publisher_publish(struct publisher *p, struct processes *processes, struct 
 
 	if (error && publication)
 		invalidate(p, publication);
+	else if (publication)
+		set_changed(p, publication, !publication->live);
 	p->counts.unpublished += error != 0;
 	process_charge(processes, process, clock_cpu_ns() - began);
 }
 
 void publisher_publish_changed(struct publisher *p, struct processes *processes)
 {
-	for (struct process *process = processes->by_pid; process; process = process->hh.next) {
-		const struct publication *publication =
-			process->complete ? publisher_find(p, process->pid) : NULL;
+	struct publication *publication, *next;
 
-		if (publication && !(publication->live && publication->version == process->version))
+	DL_FOREACH_SAFE(p->changed, publication, next) {
+		struct process *process = processes_find(processes, publication->pid);
+
+		if (process && process->complete)
 			publisher_publish(p, processes, process, &publication->image);
 	}
 }
@@ -406,6 +425,14 @@ static void forked(void *arg, pid_t parent, pid_t child)
 	}
 }
 
+static void changed(void *arg, pid_t pid)
+{
+	struct publication *publication = find(arg, pid);
+
+	if (publication && publication->list.loc)
+		set_changed(arg, publication, true);
+}
+
 static void exited(void *arg, pid_t pid)
 {
 	struct publication *publication = find(arg, pid);
@@ -416,9 +443,11 @@ static void exited(void *arg, pid_t pid)
 
 struct process_observer publisher_observer(struct publisher *p)
 {
-	return (struct process_observer){
-		.invalidated = invalidated, .forked = forked, .exited = exited, .arg = p
-	};
+	return (struct process_observer){ .invalidated = invalidated,
+					  .changed = changed,
+					  .forked = forked,
+					  .exited = exited,
+					  .arg = p };
 }
 
 /* ---- code in no file ---- */

@@ -55,6 +55,7 @@ struct publication {
 	struct regions regions;       /* its code in no file, unless a runtime has generated it */
 	struct mapped_modules mapped; /* kept when the list is invalidated */
 	UT_hash_handle hh;
+	struct publication *prev, *next; /* of those that may have to be published again */
 };
 
 struct publisher_counts {

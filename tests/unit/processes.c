@@ -39,6 +39,15 @@ static void invalidated(void *arg, pid_t pid)
 	tell(text);
 }
 
+static int nr_changed;
+
+static void changed(void *arg, pid_t pid)
+{
+	(void)arg;
+	(void)pid;
+	nr_changed++;
+}
+
 static void forked(void *arg, pid_t parent, pid_t child)
 {
 	char text[64];
@@ -129,6 +138,44 @@ static void test_mappings(void)
 	happens(PROCESS_MAPPED, 1, 0, 8, 0x20000, 0x21000, 0);
 	happens(PROCESS_UNMAPPED, 1, 0, 9, 0x8000, 0xc000, 0);
 	is(1, "1000-2000@1000 20000-21000@1000");
+	nr_changed = 0;
+	happens(PROCESS_UNMAPPED, 1, 0, 9, 0x8000, 0xc000, 0);
+	check(!nr_changed, "nothing was mapped there");
+	happens(PROCESS_UNMAPPED, 1, 0, 9, 0x20000, 0x21000, 0);
+	check(nr_changed == 1, "the observer heard of %d changes", nr_changed);
+	happens(PROCESS_MAPPED, 1, 0, 9, 0x20000, 0x21000, 0);
+}
+
+/* the PIDs of the programs that have begun after this one, in the order of their beginnings */
+static void are_after(uint64_t program, const char *expected)
+{
+	char pids[256] = "";
+
+	for (struct process *p = processes_after(&all, program); p; p = p->next)
+		snprintf(pids + strlen(pids), sizeof(pids) - strlen(pids), " %d", p->pid);
+	check(!strcmp(pids, expected), "after %d:%s, expected%s", (int)program, pids, expected);
+}
+
+static void test_programs(void)
+{
+	struct processes none = {};
+	uint64_t seen = all.nr_programs;
+
+	check(!processes_after(&none, 0));
+	are_after(0, " 1");
+	are_after(seen, "");
+	happens(PROCESS_EXECED, 21, 0, 10, 0, 0, 0);
+	happens(PROCESS_EXECED, 22, 0, 10, 0, 0, 0);
+	happens(PROCESS_EXECED, 23, 0, 10, 0, 0, 0);
+	are_after(seen, " 21 22 23");
+	are_after(processes_find(&all, 22)->program, " 23");
+	happens(PROCESS_EXECED, 21, 0, 11, 0, 0, 0);
+	happens(PROCESS_EXITED, 22, 0, 11, 0, 0, 0);
+	are_after(0, " 1 23 21");
+	happens(PROCESS_EXITED, 21, 0, 12, 0, 0, 0);
+	happens(PROCESS_EXITED, 23, 0, 12, 0, 0, 0);
+	are_after(seen, "");
+	are_after(0, " 1");
 }
 
 static void test_fork_and_exec(void)
@@ -368,11 +415,13 @@ int main(void)
 	all = (struct processes){
 		.all = true,
 		.observer = { .invalidated = invalidated,
+			      .changed = changed,
 			      .forked = forked,
 			      .exited = exited,
 			      .arg = &all },
 	};
 	test_mappings();
+	test_programs();
 	test_fork_and_exec();
 	test_readings();
 	test_later();
