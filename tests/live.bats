@@ -342,6 +342,37 @@ only() {	# PATTERN
 	[ "$(jq -r 'select(.type == "summary") | .idle_threads // 0' "$WORK/report.jsonl")" = 0 ]
 }
 
+@test "idle threads are in no pane's sums; what is saved from a picture has the names that q's report has, and both have the idle" {
+	local shown
+	background idle
+	wait_until grep -q ready "$WORK/background.out"
+	terminal 140 60
+	type_line "offcputime --live -p $pid -o report.jsonl"
+	wait_until shows '^[0-9]+ periods'
+	sleep 2
+	keys p
+	wait_until is_paused
+	shown=$(screen | sed -nE 's/^100\.0 %, ([0-9]+) us: all.*/\1/p')
+	keys s
+	type_line saved.jsonl
+	wait_until shows "^saved in 'saved.jsonl'"
+	keys s
+	type_line saved.folded
+	wait_until shows "^saved in 'saved.folded'"
+	keys q
+	wait_until_left
+	wait_until test -s "$WORK/report.jsonl"
+	valid_json "$WORK/report.jsonl"
+	jq -s 'map(select(.type == "stack"))' "$WORK/report.jsonl" >"$WORK/report"
+	jq -s 'map(select(.type == "stack"))' "$WORK/saved.jsonl" | cmp - "$WORK/report"
+	[ "$(jq 'map(select(.idle).tid) | unique | length' "$WORK/report")" -eq "$(grep -c ' idle ' "$WORK/background.out")" ]
+	# each stack, or all that have one name, rounded
+	expect "$shown - $(jq 'map(select(.idle | not).value_ns) | add / 1000' "$WORK/report") < 2"
+	expect "$(jq 'map(select(.idle | not).value_ns) | add / 1000' "$WORK/report") - $shown < 2"
+	expect "$(awk '{ n += $NF } END { print n }' "$WORK/saved.folded") - $shown < 200"
+	grep -q '^idle;.*main;' "$WORK/saved.folded"
+}
+
 @test "pause: what is shown stays, and measuring goes on; q leaves what was shown" {
 	local shown now
 	two_programs

@@ -7,69 +7,92 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/order.h"
 #include "report/counted.h"
 #include "report/escape.h"
 
 struct process_row {
-	const struct stack_entry *entry; /* one of its stacks */
-	uint64_t value;
+	uint32_t pid;
+	uint64_t value, most; /* most: of its hottest stack, whose thread has this name: */
+	char comm[sizeof(((struct stack_key *)0)->comm)];
 };
 
-static int by_process(const void *left, const void *right)
-{
-	const struct process_row *l = left, *r = right;
-
-	return order_of(l->entry->key.pid, r->entry->key.pid) ?: order_of(l->entry, r->entry);
-}
+struct known_process {
+	uint32_t pid;
+	UT_hash_handle hh;
+	size_t row;
+};
 
 static int hottest_first(const void *left, const void *right)
 {
 	const struct process_row *l = left, *r = right;
 
-	return order_of(r->value, l->value) ?: order_of(l->entry->key.pid, r->entry->key.pid);
+	return order_of(r->value, l->value) ?: order_of(l->pid, r->pid);
 }
 
 static uint64_t id_of_process(const struct panes *p, size_t row)
 {
-	return 1 + (uint64_t)p->processes.rows[row].entry->key.pid;
+	return 1 + (uint64_t)p->processes.rows[row].pid;
 }
 
-/* The entries are sorted: a process's first one is its hottest. */
-int pane_need_processes(struct panes *p)
+/* NULL: no memory */
+static struct process_row *row_of(struct panes *p, struct known_process **all, uint32_t pid)
 {
-	const struct measure *measure = p->shown->summary.measure;
-	struct process_row *rows;
-	size_t nr = 0;
+	struct known_process *known;
 
-	if (p->processes.nr)
-		return 0;
-	if (array_reserve(&p->processes.rows, &p->processes.room, p->shown->nr + 1))
+	HASH_FIND_INT(*all, &pid, known);
+	if (known)
+		return &p->processes.rows[known->row];
+	known = calloc(1, sizeof(*known));
+	if (!known || array_reserve(&p->processes.rows, &p->processes.room, p->processes.nr + 1)) {
+		free(known);
+		return NULL;
+	}
+	known->pid = pid;
+	known->row = p->processes.nr++;
+	HASH_ADD_INT(*all, pid, known);
+	p->processes.rows[known->row] = (struct process_row){ .pid = pid };
+	return &p->processes.rows[known->row];
+}
+
+static int add_to_row(struct panes *p, struct known_process **all, const struct stack_entry *entry)
+{
+	uint64_t value = p->shown->summary.measure->value(&entry->value);
+	struct process_row *row = row_of(p, all, entry->key.pid);
+
+	if (!row)
 		return -ENOMEM;
-	rows = p->processes.rows;
-	p->processes.sum = 0;
-	for (size_t i = 0; i < p->shown->nr; i++) {
-		rows[i] = (struct process_row){ &p->shown->entries[i],
-						measure->value(&p->shown->entries[i].value) };
-		p->processes.sum += rows[i].value;
+	if (value > row->most || !*row->comm) {
+		row->most = value;
+		snprintf(row->comm, sizeof(row->comm), "%s", stack_entry_thread(entry));
 	}
-	qsort(rows, p->shown->nr, sizeof(*rows), by_process);
-	for (size_t i = 0; i < p->shown->nr; i++) {
-		if (nr && rows[nr - 1].entry->key.pid == rows[i].entry->key.pid)
-			rows[nr - 1].value += rows[i].value;
-		else
-			rows[nr++] = rows[i];
-	}
-	qsort(rows, nr, sizeof(*rows), hottest_first);
-	p->processes.nr = nr;
+	row->value += value;
+	p->processes.sum += value;
 	return 0;
 }
 
-/* PID 0 is the idle tasks', and that of stacks whose process is not kept */
-static const char *name_of(const struct stack_entry *entry)
+int pane_need_processes(struct panes *p)
 {
-	return entry->key.pid || !strncmp(entry->key.comm, "swapper", 7) ? stack_entry_thread(entry)
-									 : "[others]";
+	struct known_process *all = NULL;
+	int error = 0;
+
+	if (p->processes.nr)
+		return 0;
+	p->processes.sum = 0;
+	for (size_t i = 0; i < p->shown->nr && !error; i++)
+		error = add_to_row(p, &all, &p->shown->entries[i]);
+	hash_free_all(all);
+	if (!error && p->processes.nr)
+		qsort(p->processes.rows, p->processes.nr, sizeof(*p->processes.rows),
+		      hottest_first);
+	return error;
+}
+
+/* PID 0 is the idle tasks', and that of stacks whose process is not kept */
+static const char *name_of(const struct process_row *row)
+{
+	return row->pid || !strncmp(row->comm, "swapper", 7) ? row->comm : "[others]";
 }
 
 /*
@@ -78,17 +101,17 @@ static const char *name_of(const struct stack_entry *entry)
  */
 static char *name_of_process(const struct panes *p, size_t row)
 {
-	const struct stack_entry *entry = p->processes.rows[row].entry;
+	const struct process_row *process = &p->processes.rows[row];
 	const struct process_note *note =
-		process_notes_find(p->shown->writer.processes, entry->key.pid);
+		process_notes_find(p->shown->writer.processes, process->pid);
 	char *name = NULL;
 	size_t bytes;
 	FILE *out = open_memstream(&name, &bytes);
 
 	if (!out)
 		return NULL;
-	fprintf(out, "%7" PRIu32 "  ", entry->key.pid);
-	print_message(out, note && note->cmdline ? note->cmdline : name_of(entry));
+	fprintf(out, "%7" PRIu32 "  ", process->pid);
+	print_message(out, note && note->cmdline ? note->cmdline : name_of(process));
 	return fclose(out) ? NULL : name;
 }
 
@@ -125,7 +148,7 @@ static void key_pressed(struct panes *p, struct terminal_key key)
 	const struct rows *r = &p->rows[PROCESSES];
 
 	if (!pane_move(p, key) && pane_is_enter(key) && r->selected < r->nr)
-		p->processes.chosen = p->processes.rows[r->selected].entry->key.pid;
+		p->processes.chosen = p->processes.rows[r->selected].pid;
 }
 
 uint32_t panes_process(struct panes *p)
@@ -146,12 +169,12 @@ void pane_draw_shares(const struct panes *p, int line)
 	if (!out)
 		return;
 	for (size_t i = 0; i < p->processes.nr && ftell(out) < p->area.columns; i++) {
-		const struct stack_entry *entry = p->processes.rows[i].entry;
+		const struct process_row *row = &p->processes.rows[i];
 
 		fprintf(out, "%s%.1f %% ", i ? "   " : "",
-			percent_of(p->processes.rows[i].value, p->processes.sum));
-		print_message(out, name_of(entry));
-		fprintf(out, " (%" PRIu32 ")", entry->key.pid);
+			percent_of(row->value, p->processes.sum));
+		print_message(out, name_of(row));
+		fprintf(out, " (%" PRIu32 ")", row->pid);
 	}
 	if (!fclose(out))
 		terminal_put(line, 0, p->area.columns, STYLE_DIM, 0, text);

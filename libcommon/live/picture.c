@@ -62,8 +62,8 @@ int picture_need_tree(struct picture *p, const struct live_shown *shown)
 	if (p->has_tree)
 		return 0;
 	p->shown = shown;
-	error = stack_labels_tree(&p->tree, &shown->writer, shown->summary.measure, shown->entries,
-				  shown->nr, false);
+	error = stack_labels_tree(&p->tree, &shown->writer, shown->summary.measure, shown->paths,
+				  shown->nr_paths, false);
 	if (error)
 		return error;
 	p->has_tree = true;
@@ -108,6 +108,7 @@ int picture_need_texts(struct picture *p, const struct live_shown *shown)
 
 	if (p->has_texts)
 		return 0;
+	shown->complete(shown->arg);
 	p->shown = shown;
 	p->functions =
 		(struct stack_functions){ .writer = &shown->writer, .off_cpu = measure->is_time };

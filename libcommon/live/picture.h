@@ -18,6 +18,11 @@
 struct live_shown {
 	struct stack_writer writer;
 	struct stack_summary summary;
+	/* for a tree: all stacks, those of threads and processes with the same labels summed up */
+	const struct stack_entry *paths;
+	size_t nr_paths;
+	void (*complete)(void *arg); /* To be called first where the names of .entries are used. */
+	void *arg;
 	const struct stack_entry *entries; /* sorted, */
 	size_t nr;
 	size_t nr_all;              /* and after them the waits of idle threads, which JSON has */

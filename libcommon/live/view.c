@@ -377,12 +377,29 @@ int live_view_catch_up(struct live_view *v)
 /* as of -o: it holds kernel addresses and others' command lines */
 #define SAVED_MODE 0600
 
+/* JSON has the waits of idle threads, too, in their places. */
+static int write_json(const struct live_shown *shown, const struct stack_writer *writer,
+		      const struct stack_summary *summary)
+{
+	struct stack_entry *sorted = calloc(shown->nr_all + 1, sizeof(*sorted));
+	int error;
+
+	if (!sorted)
+		return -ENOMEM;
+	if (shown->nr_all)
+		memcpy(sorted, shown->entries, shown->nr_all * sizeof(*sorted));
+	stack_entries_sort(sorted, shown->nr_all, summary->measure);
+	json_print(writer->out, json_object_get(shown->start));
+	error = stack_report_json(writer, summary, sorted, shown->nr_all);
+	free(sorted);
+	return error;
+}
+
 static int write_to(int fd, const struct live_shown *shown, const struct stack_format *format,
 		    uint64_t *left_out)
 {
 	struct stack_writer writer = shown->writer;
 	struct stack_summary summary = shown->summary;
-	bool json = format == stack_format_json;
 	int error;
 
 	writer.out = fdopen(fd, "w");
@@ -392,12 +409,11 @@ static int write_to(int fd, const struct live_shown *shown, const struct stack_f
 		close(fd);
 		return -ENOMEM;
 	}
-	if (json)
-		json_print(writer.out, json_object_get(shown->start));
 	error = names_count(&summary.names, &writer.names, shown->entries, shown->nr_all);
-	if (!error)
-		error = format->write(&writer, &summary, shown->entries,
-				      json ? shown->nr_all : shown->nr);
+	if (!error && format == stack_format_json)
+		error = write_json(shown, &writer, &summary);
+	else if (!error)
+		error = format->write(&writer, &summary, shown->entries, shown->nr);
 	if (!error && fflush(writer.out))
 		error = -errno;
 	if (fclose(writer.out) && !error)
@@ -532,7 +548,7 @@ static void save(struct live_view *v, bool replace)
 	int error = -EAGAIN;
 
 	if (v->shown) {
-		v->source.note_processes(v->source.arg);
+		v->shown->complete(v->shown->arg);
 		error = save_as(v->shown, v->name, replace, &left_out);
 	}
 	if (error == -EEXIST)

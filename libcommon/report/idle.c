@@ -78,15 +78,17 @@ static bool waits_for_work(const struct stack_entry *entry, const struct frame_n
 
 /* ---- all of a measurement ---- */
 
-/* A place is a user stack. Kernel stacks, wakers, and whether the wait is over yet, may differ. */
+/*
+ * of one thread. A place is a user stack. Kernel stacks, wakers, and whether the wait is over yet,
+ * may differ.
+ */
 static int by_place(const void *left, const void *right)
 {
 	const struct stack_entry *l = *(const struct stack_entry *const *)left;
 	const struct stack_entry *r = *(const struct stack_entry *const *)right;
 	uint32_t of_left = l->user ? l->user->nr : 0, of_right = r->user ? r->user->nr : 0;
-	int order = stack_entry_by_thread(l, r);
+	int order = order_of(STACK_STATE(l->key.flags), STACK_STATE(r->key.flags));
 
-	order = order ?: order_of(STACK_STATE(l->key.flags), STACK_STATE(r->key.flags));
 	order = order ?: order_of(of_left, of_right);
 	if (order)
 		return order;
@@ -95,18 +97,29 @@ static int by_place(const void *left, const void *right)
 		       : 0;
 }
 
+static uint64_t blocked_ns(struct stack_entry *const *entries, size_t nr)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		ns += entries[i]->value.blocked_ns;
+	return ns;
+}
+
+static bool is_long(uint64_t ns, uint64_t measured_ns)
+{
+	return ns >= MIN_NS && ns >= measured_ns / 100 * MIN_SHARE;
+}
+
 static bool is_idle(struct stack_entry *const *place, size_t nr, uint64_t measured_ns,
 		    const struct frame_names *names)
 {
-	uint64_t ns = 0, woken = 0;
+	uint64_t woken = 0;
 
-	for (size_t i = 0; i < nr; i++) {
-		ns += place[i]->value.blocked_ns;
+	for (size_t i = 0; i < nr; i++)
 		woken += place[i]->value.count;
-	}
-	/* without a TID, they are of many threads */
-	return place[0]->key.tid && STACK_STATE(place[0]->key.flags) == THREAD_SLEEPING &&
-	       ns >= MIN_NS && ns >= measured_ns / 100 * MIN_SHARE &&
+	return STACK_STATE(place[0]->key.flags) == THREAD_SLEEPING &&
+	       is_long(blocked_ns(place, nr), measured_ns) &&
 	       woken <= 1 + measured_ns / 1000000000 && waits_for_work(place[0], names);
 }
 
@@ -120,26 +133,42 @@ static bool is_asked_for(const struct stack_key *key, const struct idle_asked *a
 	return false;
 }
 
-/* Marks the idle waits of the entries, sorted by place. True: all threads are idle */
-static bool mark(struct stack_entry *const *sorted, size_t nr, uint64_t measured_ns,
+/* Marks the idle waits of a thread. True: there are some */
+static bool mark_thread(struct stack_entry **entries, size_t nr, uint64_t measured_ns,
+			const struct frame_names *names)
+{
+	bool idle = false;
+
+	/* most threads are told without a look at their stacks; without a TID, they are many */
+	if (!entries[0]->key.tid || !is_long(blocked_ns(entries, nr), measured_ns))
+		return false;
+	qsort(entries, nr, sizeof(*entries), by_place);
+	for (size_t i = 0, same; i < nr; i += same) {
+		for (same = 1; i + same < nr && !by_place(&entries[i], &entries[i + same]); same++)
+			;
+		if (!is_idle(&entries[i], same, measured_ns, names))
+			continue;
+		idle = true;
+		for (size_t j = i; j < i + same; j++)
+			entries[j]->idle = true;
+	}
+	return idle;
+}
+
+/* Marks the idle waits of the entries, sorted by thread. True: all threads are idle */
+static bool mark(struct stack_entry **sorted, size_t nr, uint64_t measured_ns,
 		 const struct frame_names *names)
 {
-	bool all_idle = true, thread_idle = true;
+	bool all_idle = true;
 
 	for (size_t i = 0, same; i < nr; i += same) {
-		for (same = 1; i + same < nr && !by_place(&sorted[i], &sorted[i + same]); same++)
+		for (same = 1; i + same < nr && !stack_entry_by_thread(sorted[i], sorted[i + same]);
+		     same++)
 			;
-		if (!i || stack_entry_by_thread(sorted[i - 1], sorted[i])) {
-			all_idle = all_idle && thread_idle;
-			thread_idle = false;
-		}
-		if (!is_idle(&sorted[i], same, measured_ns, names))
-			continue;
-		thread_idle = true;
-		for (size_t j = i; j < i + same; j++)
-			sorted[j]->idle = true;
+		if (!mark_thread(&sorted[i], same, measured_ns, names))
+			all_idle = false;
 	}
-	return all_idle && thread_idle;
+	return all_idle;
 }
 
 int idle_mark(struct stack_entry *entries, size_t nr, uint64_t measured_ns,
@@ -156,7 +185,7 @@ int idle_mark(struct stack_entry *entries, size_t nr, uint64_t measured_ns,
 		if (entries[i].value.count || stack_entry_ns(&entries[i]))
 			sorted[measured++] = &entries[i];
 	}
-	qsort(sorted, measured, sizeof(*sorted), by_place);
+	qsort(sorted, measured, sizeof(*sorted), stack_entries_by_thread);
 	all_idle = mark(sorted, measured, measured_ns, names);
 	*threads = 0;
 	for (size_t i = 0; i < measured; i++) {

@@ -27,7 +27,8 @@ struct stack_entry {
 	const struct stack_frames *user, *kernel; /* NULL: no stack, or its frames were lost */
 	/* the waker that ended the period, without a value; NULL: not known */
 	const struct stack_entry *waker;
-	bool idle; /* a wait of an idle thread: report/idle.h */
+	bool idle;     /* a wait of an idle thread: report/idle.h */
+	uint32_t path; /* the number of its path, where paths are used: report/stack_paths.h */
 };
 
 static inline uint64_t stack_entry_ns(const struct stack_entry *entry)
@@ -55,6 +56,13 @@ static inline const char *stack_entry_thread(const struct stack_entry *entry)
 static inline int stack_entry_by_thread(const struct stack_entry *l, const struct stack_entry *r)
 {
 	return order_of(l->key.pid, r->key.pid) ?: order_of(l->key.tid, r->key.tid);
+}
+
+/* the same for qsort() of pointers to entries */
+static inline int stack_entries_by_thread(const void *left, const void *right)
+{
+	return stack_entry_by_thread(*(const struct stack_entry *const *)left,
+				     *(const struct stack_entry *const *)right);
 }
 
 #endif

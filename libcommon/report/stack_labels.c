@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "report/escape.h"
 #include "report/frame_names.h"
+#include "report/stack_paths.h"
 
 struct known_frame {
 	struct frame_key key; /* .kernel: KIND_KERNEL, KIND_OFF_CPU, or 0 */
@@ -184,73 +185,13 @@ void stack_labels_free(struct stack_labels *l)
 
 /* ---- the tree of all ---- */
 
-/* what a stack's labels depend on */
-struct path_key {
-	const struct stack_frames *user, *kernel;
-	uint64_t root, waker; /* hashes of 64 bits, whose seed nobody knows; 0: none */
-	uint32_t pid, tid;    /* 0: of any process, of any thread */
-	char comm[16];
-};
-
-/* entries with the same labels: many threads and processes run the same code */
-struct path {
-	struct path_key key;
-	UT_hash_handle hh;
-	const struct stack_entry *entry; /* one of them */
-	double value;                    /* of all */
-};
-
-static uint64_t hash_of_waker(const struct stack_entry *waker)
+static int add_to_tree(struct stack_labels *l, struct flame_tree *tree,
+		       const struct stack_entry *path, double value)
 {
-	const struct {
-		const struct stack_frames *user, *kernel;
-		struct stack_key key;
-	} all = { waker->user, waker->kernel, waker->key };
-
-	return seeded_hash(NULL, 0, (const char *)&all, sizeof(all));
-}
-
-static struct path_key path_key_of(const struct stack_labels *l, const struct stack_entry *entry)
-{
-	const char *root = l->writer->root ? l->writer->root(entry) : NULL;
-	struct path_key key = {
-		.user = entry->user,
-		.kernel = entry->kernel,
-		.root = root ? seeded_hash(NULL, 0, root, strlen(root)) : 0,
-		.waker = entry->waker ? hash_of_waker(entry->waker) : 0,
-		.pid = l->by_thread || (entry->user && entry->user->own) ? entry->key.pid : 0,
-		.tid = l->by_thread ? entry->key.tid : 0,
-	};
-
-	memcpy(key.comm, entry->key.comm, sizeof(key.comm));
-	return key;
-}
-
-static int add_to_path(struct stack_labels *l, struct path **paths, const struct stack_entry *entry,
-		       double value)
-{
-	struct path_key key = path_key_of(l, entry);
-	struct path *path;
-
-	HASH_FIND(hh, *paths, &key, sizeof(key), path);
-	if (!path) {
-		path = calloc(1, sizeof(*path));
-		if (!path)
-			return -ENOMEM;
-		path->key = key;
-		path->entry = entry;
-		HASH_ADD(hh, *paths, key, sizeof(path->key), path);
-	}
-	path->value += value;
-	return 0;
-}
-
-static int add_to_tree(struct stack_labels *l, struct flame_tree *tree, const struct path *path)
-{
-	int error = stack_labels_of(l, path->entry);
+	int error = stack_labels_of(l, path);
 
 	if (!error)
-		error = flame_tree_add(tree, l->numbers, l->nr, FLAME_NOW, path->value);
+		error = flame_tree_add(tree, l->numbers, l->nr, FLAME_NOW, value);
 	if (!error)
 		error = flame_tree_bound(tree);
 	if (tree->labels != l->labels) {
@@ -267,18 +208,26 @@ int stack_labels_tree(struct flame_tree *tree, const struct stack_writer *writer
 	struct stack_labels l = { .writer = writer,
 				  .off_cpu = measure->is_time,
 				  .by_thread = by_thread };
-	struct path *paths = NULL;
-	int error = flame_tree_init(tree);
+	struct stack_paths paths = { .writer = writer, .by_thread = by_thread };
+	double *values = calloc(nr + 1, sizeof(*values)); /* of the paths */
+	int error = values ? flame_tree_init(tree) : -ENOMEM;
+	uint32_t path;
 
-	if (error)
+	if (error) {
+		free(values);
 		return error;
+	}
 	l.labels = tree->labels;
-	for (size_t i = 0; i < nr && !error; i++)
-		error = add_to_path(&l, &paths, &entries[i], measure->value(&entries[i].value));
-	for (const struct path *path = paths; path && !error; path = path->hh.next)
-		error = add_to_tree(&l, tree, path);
-	hash_free_all(paths);
+	for (size_t i = 0; i < nr && !error; i++) {
+		error = stack_paths_find(&paths, &entries[i], &path);
+		if (!error)
+			values[path] += measure->value(&entries[i].value);
+	}
+	for (size_t i = 0; i < paths.nr && !error; i++)
+		error = add_to_tree(&l, tree, &paths.all[i], values[i]);
+	stack_paths_free(&paths);
 	stack_labels_free(&l);
+	free(values);
 	if (error)
 		flame_tree_free(tree);
 	return error;

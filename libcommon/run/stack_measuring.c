@@ -333,6 +333,14 @@ static int interval(void *arg, bool last)
 
 /* ---- the view in the terminal ---- */
 
+static void complete_shown(void *arg)
+{
+	struct stack_session *s = arg;
+
+	report_complete(s, &s->made);
+	s->shown.summary = s->made.summary;
+}
+
 /* Makes the report that the view shows, with the losses that are known by now. */
 static int show(void *arg, struct live_window window, uint64_t until_ns,
 		const struct stack_pattern *only, const struct live_shown **shown)
@@ -368,6 +376,10 @@ static int show(void *arg, struct live_window window, uint64_t until_ns,
 	s->shown = (struct live_shown){
 		.writer = made->writer,
 		.summary = made->summary,
+		.paths = made->paths.all,
+		.nr_paths = made->paths.nr,
+		.complete = complete_shown,
+		.arg = s,
 		.entries = made->entries,
 		.nr = made->nr_busy,
 		.nr_all = made->nr,
@@ -519,8 +531,8 @@ static void report_shown(struct stack_session *s)
 	struct made_report *made = &s->made;
 
 	show_last(s);
+	report_complete(s, made);
 	report_count_names(made);
-	report_note_processes(s, made);
 	report_write(s, made, true);
 	if (made->summary.only)
 		end_web_view(s, ""); /* the page has all */

@@ -72,12 +72,6 @@ void report_count_names(struct made_report *made)
 		  "name the frames");
 }
 
-static int by_thread(const void *left, const void *right)
-{
-	return stack_entry_by_thread(*(const struct stack_entry *const *)left,
-				     *(const struct stack_entry *const *)right);
-}
-
 static size_t count_idle_threads(const struct stack_entry *entries, size_t nr)
 {
 	const struct stack_entry **idle = calloc(nr + 1, sizeof(*idle));
@@ -87,9 +81,9 @@ static size_t count_idle_threads(const struct stack_entry *entries, size_t nr)
 	for (size_t i = 0; i < nr; i++)
 		if (entries[i].idle)
 			idle[nr_idle++] = &entries[i];
-	qsort(idle, nr_idle, sizeof(*idle), by_thread);
+	qsort(idle, nr_idle, sizeof(*idle), stack_entries_by_thread);
 	for (size_t i = 0; i < nr_idle; i++)
-		threads += !i || by_thread(&idle[i - 1], &idle[i]);
+		threads += !i || stack_entry_by_thread(idle[i - 1], idle[i]);
 	free(idle);
 	return threads;
 }
@@ -106,6 +100,8 @@ static void leave_only(struct made_report *made, const struct stack_pattern *onl
 			       &made->nr),
 		  "find the stacks");
 	summary->only = only->text;
+	/* those are of all stacks */
+	memset(summary->names.calls, 0, sizeof(summary->names.calls));
 	summary->idle_threads = count_idle_threads(made->entries, made->nr);
 }
 
@@ -118,6 +114,85 @@ static void sum_up(struct made_report *made)
 	made->nr_busy = idle_to_end(made->entries, made->nr);
 	for (size_t i = made->nr_busy; i < made->nr; i++)
 		summary->idle_ns += summary->measure->value(&made->entries[i].value);
+}
+
+/* ---- paths: what the trees of views are made of ---- */
+
+static void sum_paths(struct made_report *made, size_t nr)
+{
+	for (size_t i = 0; i < made->paths.nr; i++)
+		made->paths.all[i].value = (struct stack_value){};
+	for (size_t i = 0; i < nr; i++)
+		stack_value_add(&made->paths.all[made->entries[i].path].value,
+				&made->entries[i].value);
+}
+
+static void find_paths(struct made_report *made, size_t nr)
+{
+	int error = 0;
+
+	made->paths.writer = &made->writer;
+	for (size_t i = 0; i < nr && !error; i++)
+		error = stack_paths_find(&made->paths, &made->entries[i], &made->entries[i].path);
+	cli_check(error, "sum up the stacks");
+	sum_paths(made, nr);
+}
+
+/* The hottest first: their names are asked for first. */
+static void name_paths(const struct stack_session *s, struct made_report *made)
+{
+	size_t nr = made->paths.nr;
+	struct stack_entry *sorted = calloc(nr + 1, sizeof(*sorted));
+
+	cli_check(sorted ? 0 : -ENOMEM, "name the frames");
+	if (nr)
+		memcpy(sorted, made->paths.all, nr * sizeof(*sorted));
+	stack_entries_sort(sorted, nr, s->measure);
+	cli_check(namer_learn(s->namer, sorted, nr), "name the frames");
+	free(sorted);
+	stack_session_place(s, &made->placed, made->paths.all, nr);
+}
+
+/* What is idle is not shown, and a filter may have left out entries. */
+static void end_paths(struct made_report *made)
+{
+	size_t kept = 0;
+
+	if (made->is_complete) /* by a filter, which needs names */
+		find_paths(made, made->nr_busy);
+	else
+		sum_paths(made, made->nr_busy);
+	for (size_t i = 0; i < made->paths.nr; i++) {
+		const struct stack_value *value = &made->paths.all[i].value;
+
+		if (value->count | value->blocked_ns | value->waiting_ns)
+			made->paths.all[kept++] = made->paths.all[i];
+	}
+	made->paths.nr = kept;
+}
+
+/* ---- making ---- */
+
+/* Names and places the stacks of all entries. */
+static void name_entries(const struct stack_session *s, struct made_report *made)
+{
+	stack_entries_sort(made->entries, made->nr, s->measure);
+	cli_check(namer_learn(s->namer, made->entries, made->nr), "name the frames");
+	report_note_processes(s, made);
+	memset(made->placed.calls, 0, sizeof(made->placed.calls));
+	stack_session_place(s, &made->placed, made->entries, made->nr);
+	if (s->wanted->runtimes)
+		memcpy(made->summary.names.calls, made->placed.calls,
+		       sizeof(made->summary.names.calls));
+	made->is_complete = true;
+}
+
+void report_complete(const struct stack_session *s, struct made_report *made)
+{
+	if (made->is_complete)
+		return;
+	name_entries(s, made);
+	idle_to_end(made->entries, made->nr);
 }
 
 void report_make(struct stack_session *s, struct made_report *made, const struct report_of *of)
@@ -144,25 +219,27 @@ void report_make(struct stack_session *s, struct made_report *made, const struct
 	made->writer = stack_session_named_writer(s, o);
 	made->writer.root = measure->root;
 	made->writer.max_bytes = o->max_report;
-	stack_entries_sort(made->entries, made->nr, measure);
-	cli_check(namer_learn(s->namer, made->entries, made->nr), "name the frames");
-	if (!of->for_view || of->only)
-		report_note_processes(s, made);
 	made->writer.processes = &made->processes;
-	stack_session_place(s, &made->placed, made->entries, made->nr);
-	if (s->wanted->runtimes && !of->only) /* they are of all stacks */
-		memcpy(summary->names.calls, made->placed.calls, sizeof(summary->names.calls));
+	if (of->for_view && !of->only) {
+		find_paths(made, made->nr);
+		name_paths(s, made);
+	} else {
+		name_entries(s, made);
+	}
 	if (!of->for_view)
 		report_count_names(made);
 	mark_idle(s, made);
 	if (of->only)
 		leave_only(made, of->only);
 	sum_up(made);
+	if (of->for_view)
+		end_paths(made);
 }
 
 void report_free(struct made_report *made)
 {
 	process_notes_free(&made->processes);
+	stack_paths_free(&made->paths);
 	placed_stacks_free(&made->placed);
 	other_stacks_free(&made->others);
 	*made = (struct made_report){};

@@ -22,8 +22,9 @@ struct report_of {
 	uint64_t room;                    /* for so many frames; the coldest stacks are summed up */
 	const struct stack_pattern *only; /* NULL: of all stacks */
 	/*
-	 * .summary.names, but for .calls, and .processes, unless `only` is given, are left to who
-	 * prints them
+	 * Views need .paths, and all else seldom: .summary.names and .processes are left to
+	 * report_count_names() and report_note_processes(). Without `only`, the entries' names and
+	 * places are left to report_complete().
 	 */
 	bool for_view;
 };
@@ -33,7 +34,11 @@ struct report_of {
  */
 void report_make(struct stack_session *session, struct made_report *made,
 		 const struct report_of *of);
-/* for a report that was made for a view */
+/*
+ * for a report that was made for a view: names and places all entries, sorts them again, and notes
+ * their processes; counts what has a name; notes their processes
+ */
+void report_complete(const struct stack_session *session, struct made_report *made);
 void report_count_names(struct made_report *made);
 void report_note_processes(const struct stack_session *session, struct made_report *made);
 /* {} is allowed */

@@ -31,6 +31,7 @@
 #include "report/other_stacks.h"
 #include "report/placed_stacks.h"
 #include "report/process_notes.h"
+#include "report/stack_paths.h"
 #include "report/stack_summary.h"
 #include "run/run.h"
 #include "run/stack_options.h"
@@ -52,6 +53,9 @@ struct made_report {
 	struct stack_writer writer;
 	struct stack_entry *entries; /* sorted, idle threads' last */
 	size_t nr, nr_busy;
+	/* for a view: the paths of the busy ones; the entries may not be named and sorted yet */
+	struct stack_paths paths;
+	bool is_complete;
 };
 
 /* for a tool whose report is not a list of stacks: where the views get their stacks */
