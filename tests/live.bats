@@ -343,11 +343,15 @@ only() {	# PATTERN
 }
 
 @test "idle threads are in no pane's sums; what is saved from a picture has the names that q's report has, and both have the idle" {
-	local shown
+	local shown python
+	background /usr/bin/python3 -c 'import time
+def waits(): time.sleep(0.02)
+while True: waits()'
+	python=$pid
 	background idle
 	wait_until grep -q ready "$WORK/background.out"
 	terminal 140 60
-	type_line "offcputime --live -p $pid -o report.jsonl"
+	type_line "offcputime --live -p $pid,$python -o report.jsonl"
 	wait_until shows '^[0-9]+ periods'
 	sleep 2
 	keys p
@@ -371,6 +375,7 @@ only() {	# PATTERN
 	expect "$(jq 'map(select(.idle | not).value_ns) | add / 1000' "$WORK/report") - $shown < 2"
 	expect "$(awk '{ n += $NF } END { print n }' "$WORK/saved.folded") - $shown < 200"
 	grep -q '^idle;.*main;' "$WORK/saved.folded"
+	grep -q '^python3;.*;<module>.*;waits' "$WORK/saved.folded"
 }
 
 @test "pause: what is shown stays, and measuring goes on; q leaves what was shown" {
@@ -1133,6 +1138,69 @@ scale() { screen | sed -n 3,4p | grep -oE '\|[0-9.]+ s' | tr -d '| s' | xargs; }
 last_line_has() { screen | tail -n 1 | grep -qE -e "$1"; }
 
 # bats test_tags=full
+@test "wallprof: what the timeline saves while it is measured is what q leaves of that time, in each format; and only what matches" {
+	local first
+	background sh -c 'while :; do sleep 0.01; done'
+	first=$pid
+	computes_and_sleeps
+	terminal 80 30
+	type_line "wallprof --live -p $first,$pid -o report.jsonl -o report.folded -o report.pftrace -o report.json -o report.svg"
+	wait_until_it_ran "$pid" 2500
+	keys w
+	wait_until shows '^Show the last seconds'
+	type_line 2
+	wait_until shows 'the last [0-9.]+ s,'
+	keys p
+	wait_until is_paused
+	keys i
+	wait_until is_still
+	for name in saved.jsonl saved.folded saved.pftrace saved.json saved.svg saved.html saved.txt; do
+		keys s
+		wait_until shows '^Save as .*\.pftrace'
+		type_line $name
+		wait_until shows "^saved in '$name'"
+	done
+	keys s
+	type_line saved.perf
+	wait_until shows '^the name must end in .*\.pftrace'
+	wait_until_it_ran "$pid" 500
+	keys q
+	wait_until_left
+	wait_until test -s "$WORK/report.svg"
+	valid_json "$WORK/saved.jsonl"
+	timeline_of() { jq -c 'select(.type == "thread" or .type == "period" or .type == "sample")' "$WORK/$1.jsonl"; }
+	timeline_of report >"$WORK/timeline"
+	[ "$(wc -l <"$WORK/timeline")" -gt 100 ]
+	timeline_of saved | cmp - "$WORK/timeline"
+	cmp "$WORK/saved.folded" "$WORK/report.folded"
+	jq .profiles "$WORK/report.json" >"$WORK/profiles"
+	jq .profiles "$WORK/saved.json" | cmp - "$WORK/profiles"
+	for name in report saved; do
+		grep -o '<title>.*</title>' "$WORK/$name.svg" >"$WORK/$name.titles"
+	done
+	[ -s "$WORK/saved.titles" ]
+	cmp "$WORK/saved.titles" "$WORK/report.titles"
+	expect "$(stat -c %s "$WORK/saved.pftrace") > 0.9 * $(stat -c %s "$WORK/report.pftrace")"
+	grep -q '</html>' "$WORK/saved.html"
+	grep -q running "$WORK/saved.txt"
+
+	type_line "wallprof --live -p $first,$pid -o report2.jsonl"
+	wait_until shows '^[0-9]+ records'
+	sleep 2
+	only "^$pid\$"
+	wait_until shows "only /"
+	keys i
+	wait_until shows '^ *[0-9]+/[0-9]+|python|PID'
+	keys s
+	type_line only.jsonl
+	wait_until shows "^saved in 'only.jsonl'"
+	[ "$(jq -r 'select(.type == "thread").pid' "$WORK/only.jsonl" | sort -u)" = "$pid" ]
+	[ "$(jq -r 'select(.type == "summary").only' "$WORK/only.jsonl")" = "^$pid\$" ]
+	[ "$(jq -s 'map(select(.type == "period")) | length' "$WORK/only.jsonl")" -gt 10 ]
+	keys q
+	wait_until_left
+}
+
 @test "wallprof's timeline: a letter for each state as long as it took, and the shares those of the JSON" {
 	local row shares first seconds
 	# wide enough for all of it

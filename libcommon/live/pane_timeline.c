@@ -53,48 +53,17 @@ static int most_active_first(const void *left, const void *right)
 	return order ?: order_of(l->thread.id, r->thread.id);
 }
 
-/* the threads that have stacks which match, sorted */
-struct shown_threads {
+struct shown_lanes {
 	struct panes *panes;
-	bool all;
-	uint64_t *ids;
-	size_t nr;
+	struct live_threads of;
 };
-
-static uint64_t thread_id(uint32_t pid, uint32_t tid)
-{
-	return (uint64_t)pid << 32 | tid;
-}
-
-/* 0 or -ENOMEM */
-static int find_shown_threads(struct shown_threads *threads)
-{
-	const struct live_shown *shown = threads->panes->shown;
-
-	threads->all = !shown->summary.only;
-	if (threads->all || !shown->nr_all)
-		return 0;
-	threads->ids = malloc(shown->nr_all * sizeof(*threads->ids));
-	if (!threads->ids)
-		return -ENOMEM;
-	for (size_t i = 0; i < shown->nr_all; i++) {
-		uint64_t id = thread_id(shown->entries[i].key.pid, shown->entries[i].key.tid);
-
-		if (!threads->nr || threads->ids[threads->nr - 1] != id)
-			threads->ids[threads->nr++] = id;
-	}
-	qsort(threads->ids, threads->nr, sizeof(*threads->ids), order_numbers);
-	return 0;
-}
 
 static int add_lane(void *arg, const struct lane_thread *thread, const struct lane_time *time)
 {
-	const struct shown_threads *threads = arg;
+	const struct shown_lanes *threads = arg;
 	struct panes *p = threads->panes;
-	uint64_t id = thread_id(thread->pid, thread->tid);
 
-	if (!threads->all &&
-	    (!threads->nr || !bsearch(&id, threads->ids, threads->nr, sizeof(id), order_numbers)))
+	if (!live_threads_has(&threads->of, thread->pid, thread->tid))
 		return 0;
 	if (array_reserve(&p->timeline.rows, &p->timeline.room, p->timeline.nr + 1))
 		return -ENOMEM;
@@ -110,14 +79,14 @@ static uint64_t id_of_lane(const struct panes *p, size_t row)
 static int prepare(struct panes *p)
 {
 	struct span span = span_of(p);
-	struct shown_threads threads = { .panes = p };
-	int error = find_shown_threads(&threads);
+	struct shown_lanes threads = { .panes = p };
+	int error = live_threads_find(&threads.of, p->shown);
 
 	p->timeline.nr = 0;
 	if (!error)
 		error = lanes_visit(p->shown->lanes, span.from_ns,
 				    span.from_ns + span.nr * span.cell_ns, add_lane, &threads);
-	free(threads.ids);
+	live_threads_free(&threads.of);
 	if (p->timeline.nr)
 		qsort(p->timeline.rows, p->timeline.nr, sizeof(p->timeline.rows[0]),
 		      most_active_first);

@@ -254,6 +254,11 @@ void panes_next_match(struct panes *p, int direction)
 
 /* ---- the selected pane ---- */
 
+bool panes_show_timeline(const struct panes *p)
+{
+	return p->pane == TIMELINE;
+}
+
 bool panes_show_processes(const struct panes *p)
 {
 	return p->pane == PROCESSES;

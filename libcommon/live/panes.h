@@ -27,6 +27,8 @@ void panes_free(struct panes *panes);
  * there.
  */
 void panes_show(struct panes *panes, const struct live_shown *shown);
+/* Does the selected pane show the timeline? */
+bool panes_show_timeline(const struct panes *panes);
 /* Does the selected pane show the processes' command lines? */
 bool panes_show_processes(const struct panes *panes);
 /* Makes what the selected pane needs. To be called before the other functions. 0 or -ENOMEM */

@@ -8,6 +8,44 @@
 #include "report/flame_data.h"
 #include "report/stack_labels.h"
 
+/* ---- threads ---- */
+
+static uint64_t thread_id(uint32_t pid, uint32_t tid)
+{
+	return (uint64_t)pid << 32 | tid;
+}
+
+int live_threads_find(struct live_threads *threads, const struct live_shown *shown)
+{
+	*threads = (struct live_threads){ .all = !shown->summary.only };
+	if (threads->all || !shown->nr_all)
+		return 0;
+	threads->ids = calloc(shown->nr_all, sizeof(*threads->ids));
+	if (!threads->ids)
+		return -ENOMEM;
+	for (size_t i = 0; i < shown->nr_all; i++) {
+		uint64_t id = thread_id(shown->entries[i].key.pid, shown->entries[i].key.tid);
+
+		if (!threads->nr || threads->ids[threads->nr - 1] != id)
+			threads->ids[threads->nr++] = id;
+	}
+	qsort(threads->ids, threads->nr, sizeof(*threads->ids), order_numbers);
+	return 0;
+}
+
+bool live_threads_has(const struct live_threads *threads, uint32_t pid, uint32_t tid)
+{
+	uint64_t id = thread_id(pid, tid);
+
+	return threads->all ||
+	       (threads->nr && bsearch(&id, threads->ids, threads->nr, sizeof(id), order_numbers));
+}
+
+void live_threads_free(struct live_threads *threads)
+{
+	free(threads->ids);
+}
+
 /* ---- the tree ---- */
 
 /* the ID of what has this label and follows what has the other ID */

@@ -31,6 +31,18 @@ struct live_shown {
 	struct lanes *lanes;        /* for a timeline until then; NULL: none */
 };
 
+/* the threads that have stacks which match, if only such stacks are shown; else all */
+struct live_threads {
+	bool all;
+	uint64_t *ids; /* sorted */
+	size_t nr;
+};
+
+/* 0 or -ENOMEM */
+int live_threads_find(struct live_threads *threads, const struct live_shown *shown);
+bool live_threads_has(const struct live_threads *threads, uint32_t pid, uint32_t tid);
+void live_threads_free(struct live_threads *threads);
+
 struct picture {
 	const struct live_shown *shown;
 	bool has_tree, has_texts;

@@ -39,7 +39,7 @@ static const struct {
 	[ASKED_ONLY] = { "Show only stacks that match (nothing: all): ", true },
 	[ASKED_WINDOW] = { "Show the last seconds (~N: half in N s; nothing: since the start): ",
 			   true },
-	[ASKED_NAME] = { "Save as (" STACK_FORMAT_ENDINGS "): ", true },
+	[ASKED_NAME] = { NULL, true },
 	[ASKED_REPLACE] = { "The file exists. Replace it? (y/n) ", false },
 };
 
@@ -172,16 +172,30 @@ static void draw_head(const struct live_view *v)
 		draw_head_line(v, 1, print_sums, "");
 }
 
+/* of the names of files that the selected pane can be saved in */
+static const char *endings(const struct live_view *v)
+{
+	return panes_show_timeline(v->panes) ? v->source.timeline_endings : STACK_FORMAT_ENDINGS;
+}
+
+static void print_question(const struct live_view *v, char *text, size_t bytes)
+{
+	char *input = escaped(v->input);
+
+	if (v->asked == ASKED_NAME)
+		snprintf(text, bytes, "Save as (%s): %s_", endings(v), input ? input : "");
+	else
+		snprintf(text, bytes, "%s%s_", questions[v->asked].text, input ? input : "");
+	free(input);
+}
+
 static void draw_foot(const struct live_view *v)
 {
 	char text[2 * MESSAGE_BYTES + INPUT_BYTES], said[MESSAGE_BYTES];
 	int line = terminal_lines() - 1, columns = terminal_columns(), wide;
-	char *input;
 
 	if (v->asked) {
-		input = escaped(v->input);
-		snprintf(text, sizeof(text), "%s%s_", questions[v->asked].text, input ? input : "");
-		free(input);
+		print_question(v, text, sizeof(text));
 		wide = terminal_width(text);
 		/* the end of a long answer is seen */
 		for (const char *at = text; at; at = strchr(at, ' ') ? strchr(at, ' ') + 1 : NULL)
@@ -395,28 +409,43 @@ static int write_json(const struct live_shown *shown, const struct stack_writer 
 	return error;
 }
 
-static int write_to(int fd, const struct live_shown *shown, const struct stack_format *format,
-		    uint64_t *left_out)
+static int write_stacks(FILE *out, const struct live_shown *shown, const char *name,
+			uint64_t *left_out)
 {
+	const struct stack_format *format = stack_format_of(name);
 	struct stack_writer writer = shown->writer;
 	struct stack_summary summary = shown->summary;
 	int error;
 
-	writer.out = fdopen(fd, "w");
+	if (!format)
+		return -EINVAL;
+	shown->complete(shown->arg);
+	writer.out = out;
 	writer.top = 0;
 	writer.left_out = left_out;
-	if (!writer.out) {
-		close(fd);
-		return -ENOMEM;
-	}
 	error = names_count(&summary.names, &writer.names, shown->entries, shown->nr_all);
 	if (!error && format == stack_format_json)
 		error = write_json(shown, &writer, &summary);
 	else if (!error)
 		error = format->write(&writer, &summary, shown->entries, shown->nr);
-	if (!error && fflush(writer.out))
+	return error;
+}
+
+/* what the selected pane shows: the timeline, or stacks */
+static int write_to(int fd, const struct live_view *v, uint64_t *left_out)
+{
+	FILE *out = fdopen(fd, "w");
+	int error;
+
+	if (!out) {
+		close(fd);
+		return -ENOMEM;
+	}
+	error = panes_show_timeline(v->panes) ? v->source.save_timeline(v->source.arg, out, v->name)
+					      : write_stacks(out, v->shown, v->name, left_out);
+	if (!error && fflush(out))
 		error = -errno;
-	if (fclose(writer.out) && !error)
+	if (fclose(out) && !error)
 		error = -errno;
 	return error;
 }
@@ -441,19 +470,18 @@ static void remove_part(void)
 		unlink(part);
 }
 
-static int save_part(const struct live_shown *shown, const struct stack_format *format,
-		     const char *name, bool replace, uint64_t *left_out)
+static int save_part(const struct live_view *v, bool replace, uint64_t *left_out)
 {
 	int fd = mkostemps(part, sizeof(".part") - 1, O_CLOEXEC), error;
 
 	if (fd < 0)
 		return -errno;
 	fchmod(fd, SAVED_MODE);
-	error = write_to(fd, shown, format, left_out);
+	error = write_to(fd, v, left_out);
 	/* a file that has come meanwhile is not replaced either */
 	if (!error && !replace)
-		error = rename_to_new(part, name);
-	else if (!error && rename(part, name))
+		error = rename_to_new(part, v->name);
+	else if (!error && rename(part, v->name))
 		error = -errno;
 	if (error)
 		unlink(part);
@@ -461,22 +489,18 @@ static int save_part(const struct live_shown *shown, const struct stack_format *
 }
 
 /*
- * Writes the report to a file, in the format of its name's ending. 0; -EEXIST if there is one and
- * it must not be replaced; -EINVAL if the ending is none; -errno
+ * Writes the report to the file that was named, in the format of its name's ending. 0; -EEXIST if
+ * there is one and it must not be replaced; -EINVAL if the ending is none; -errno
  */
-static int save_as(const struct live_shown *shown, const char *name, bool replace,
-		   uint64_t *left_out)
+static int save_as(const struct live_view *v, bool replace, uint64_t *left_out)
 {
-	const struct stack_format *format = stack_format_of(name);
 	int error;
 
-	if (!format)
-		return -EINVAL;
-	if (!replace && !faccessat(AT_FDCWD, name, F_OK, AT_SYMLINK_NOFOLLOW))
+	if (!replace && !faccessat(AT_FDCWD, v->name, F_OK, AT_SYMLINK_NOFOLLOW))
 		return -EEXIST;
-	error = snprintf(part, sizeof(part), "%s.XXXXXX.part", name) >= (int)sizeof(part)
+	error = snprintf(part, sizeof(part), "%s.XXXXXX.part", v->name) >= (int)sizeof(part)
 			? -ENAMETOOLONG
-			: save_part(shown, format, name, replace, left_out);
+			: save_part(v, replace, left_out);
 	*part = 0;
 	return error;
 }
@@ -547,14 +571,12 @@ static void save(struct live_view *v, bool replace)
 	uint64_t left_out = 0;
 	int error = -EAGAIN;
 
-	if (v->shown) {
-		v->shown->complete(v->shown->arg);
-		error = save_as(v->shown, v->name, replace, &left_out);
-	}
+	if (v->shown)
+		error = save_as(v, replace, &left_out);
 	if (error == -EEXIST)
 		ask(v, ASKED_REPLACE);
 	else if (error == -EINVAL)
-		say(v, "the name must end in " STACK_FORMAT_ENDINGS);
+		say(v, "the name must end in %s", endings(v));
 	else if (error)
 		say(v, "cannot write '%s': %s", v->name, strerror(-error));
 	else if (left_out)

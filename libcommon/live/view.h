@@ -34,7 +34,13 @@ struct live_source {
 	int (*show)(void *arg, struct live_window window, uint64_t until_ns,
 		    const struct stack_pattern *only, const struct live_shown **shown);
 	void (*note_processes)(void *arg); /* Notes the processes of that report. */
-	void (*reset)(void *arg);          /* the start is now */
+	/*
+	 * For reports with lanes: writes the timeline of that report's time and threads, in the
+	 * format of the name's ending. 0; -EINVAL if the ending is none of these; -errno
+	 */
+	int (*save_timeline)(void *arg, FILE *out, const char *name);
+	const char *timeline_endings; /* for messages */
+	void (*reset)(void *arg);     /* the start is now */
 	void (*set_interval)(void *arg, uint64_t ns);
 	void (*end)(void *arg); /* the user wants to leave */
 	void *arg;

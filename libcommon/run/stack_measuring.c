@@ -8,6 +8,7 @@
 #include "live/terminal.h"
 #include "process/priority.h"
 #include "report/json.h"
+#include "report/stack_report.h"
 #include "run/cli.h"
 #include "run/run_start.h"
 #include "run/signals.h"
@@ -399,6 +400,18 @@ static void note_shown(void *arg)
 	report_note_processes(s, &s->made);
 }
 
+static int save_timeline(void *arg, FILE *out, const char *name)
+{
+	struct stack_session *s = arg;
+	struct stack_output output;
+
+	if (!stack_options_output(s->options, name, &output))
+		return -EINVAL;
+	if (output.format == stack_format_json)
+		json_print(out, json_object_get(s->run.start));
+	return s->source->save(s->source->arg, out, &output, &s->part, &s->shown);
+}
+
 /*
  * The next drawing is after a pause that follows the faster of the last two drawings, so that a
  * single slow one has no effect.
@@ -485,6 +498,8 @@ static void begin_view(struct stack_session *s)
 		.note = s->web_view ? web_view_url(s->web_view) : NULL,
 		.show = show,
 		.note_processes = note_shown,
+		.save_timeline = save_timeline,
+		.timeline_endings = s->options->endings_named,
 		.reset = reset_history,
 		.set_interval = set_refresh,
 		.end = end_run,

@@ -110,6 +110,17 @@ static const char *own_ending(const struct stack_options *o, const char *name)
 	return NULL;
 }
 
+bool stack_options_output(const struct stack_options *o, const char *name,
+			  struct stack_output *output)
+{
+	const struct stack_format *format = stack_format_of(name);
+
+	output->ending = own_ending(o, name);
+	/* others are formats of lists of stacks */
+	output->format = output->ending || (o->endings && format && !format->joins) ? NULL : format;
+	return output->ending || output->format;
+}
+
 /*
  * -j says the format whatever the file is called; without it the ending does, and -f must agree
  * with that.
@@ -117,16 +128,18 @@ static const char *own_ending(const struct stack_options *o, const char *name)
 static void settle_format(struct argp_state *state, struct stack_options *o,
 			  struct stack_output *output, const char *name)
 {
-	const struct stack_format *of_name = name ? stack_format_of(name) : NULL;
+	const struct stack_format *of_name;
 
-	output->format = o->asked;
-	if (o->asked == stack_format_json)
+	if (o->asked == stack_format_json) {
+		output->format = o->asked;
 		return;
-	output->ending = name ? own_ending(o, name) : NULL;
+	}
+	if (name)
+		stack_options_output(o, name, output);
 	if (output->ending && !o->asked)
 		return;
-	if (o->endings && of_name && !of_name->joins)
-		of_name = NULL; /* a format of lists of stacks */
+	of_name = output->format;
+	output->format = o->asked;
 	if (name && !of_name && !strncmp(name, "/dev/", 5))
 		name = NULL; /* a pipe's, or the terminal: text, or what an option says */
 	if (name && !of_name)

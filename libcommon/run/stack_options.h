@@ -87,6 +87,13 @@ struct stack_options {
 		.wanted = STACKS_WANTED_DEFAULT, .wanted.runtimes = true, .max_report = 100 << 20 \
 	}
 
+/*
+ * The format that the ending of a file's name stands for. False: it is none of the tool's, or the
+ * name has no ending
+ */
+bool stack_options_output(const struct stack_options *options, const char *name,
+			  struct stack_output *output);
+
 /* for the tool's own argp */
 #define STACK_ARGS_DOC "[DURATION] [-- COMMAND [ARG...]]"
 

@@ -66,6 +66,12 @@ struct stack_source {
 	 * when; a later time may be chosen. 0 or -errno
 	 */
 	int (*take)(void *arg, struct stack_entry **entries, size_t *nr, uint64_t *until_ns);
+	/*
+	 * Writes the timeline of this part's time, of what is shown, in one of the tool's formats.
+	 * 0 or -errno
+	 */
+	int (*save)(void *arg, FILE *out, const struct stack_output *output,
+		    const struct history_part *part, const struct live_shown *shown);
 	void *arg;
 	struct lanes *lanes; /* for a timeline that is shown while it is measured; NULL: none */
 };

@@ -151,16 +151,59 @@ static void test_sample_before_name(void)
 }
 
 /* Records of one thread that come late, twice, out of order, or never. */
-static void test_any_order(unsigned seed)
+static int add_to_digest(void *arg, const struct life *life, const struct interval *interval)
+{
+	uint64_t *digest = arg;
+
+	(void)life;
+	*digest = (*digest ^ interval->from_ns) * 31 + interval->to_ns * 7 + interval->state +
+		  interval->nr_lost + interval->open;
+	return 0;
+}
+
+static uint64_t digest_of(struct timeline *t)
+{
+	uint64_t digest = 0;
+	const struct timeline_visitor visitor = { .interval = add_to_digest, .arg = &digest };
+	const struct life *lives;
+	size_t nr;
+
+	lives = timeline_lives(t, &nr);
+	for (size_t i = 0; i < nr; i++)
+		check(!timeline_visit(&lives[i], &visitor));
+	return digest;
+}
+
+/* a copy of a part, at any moment */
+static bool copy_is_whole(struct timeline *t, uint64_t from_ns, uint64_t to_ns)
+{
+	struct timeline *copy;
+	const struct life *lives;
+	unsigned samples;
+	bool whole;
+	size_t nr;
+
+	if (timeline_copy(&copy, t, from_ns, to_ns))
+		return false;
+	whole = is_whole(copy, &samples);
+	lives = timeline_lives(copy, &nr);
+	for (size_t i = 0; i < nr; i++)
+		whole &= lives[i].from_ns >= from_ns && lives[i].to_ns <= to_ns;
+	timeline_free(copy);
+	return whole;
+}
+
+/* Returns what it is in the end. */
+static uint64_t test_any_order(unsigned seed, bool copied)
 {
 	struct timeline *t = begin();
-	uint64_t now = 1000;
+	uint64_t now = 1000, digest;
 	uint32_t number = 0;
 	unsigned samples;
 	int error = 0;
 
 	if (!t)
-		return;
+		return 0;
 	srand(seed);
 	for (int i = 0; i < 200 && !error; i++) {
 		uint64_t time_ns = now + rand() % 200 - 100;
@@ -184,9 +227,53 @@ static void test_any_order(unsigned seed)
 		default:
 			error = take_sample(t, time_ns);
 		}
+		if (copied && i % 20 == 0)
+			check(copy_is_whole(t, 0, UINT64_MAX) && copy_is_whole(t, now / 2, now),
+			      "a copy after %d records, seed %u", i, seed);
 	}
 	check(!error && !timeline_finish(t) && is_whole(t, &samples),
 	      "records in any order, seed %u", seed);
+	digest = digest_of(t);
+	timeline_free(t);
+	return digest;
+}
+
+/* a period that goes on is in a copy up to where it was seen, and the measurement goes on */
+static void test_copy(void)
+{
+	const struct life_period open = { .of = { .tid = TID, .number = 1, .kind = LIFE_OPEN },
+					  .left_ns = 5000,
+					  .woken_ns = 7000,
+					  .ran_ns = 7000 };
+	struct timeline *t = begin(), *copy;
+	const struct life *lives;
+	unsigned samples;
+	size_t nr;
+
+	if (!t)
+		return;
+	check(!take_name(t, LIFE_OBSERVED, 1000) && !take_period(t, LIFE_PERIOD, 1, 2000, 3000) &&
+	      !take_sample(t, 4000) && !timeline_take_open(t, &open, true));
+	check(!timeline_copy(&copy, t, 0, UINT64_MAX) && is_whole(copy, &samples) && samples == 1);
+	lives = timeline_lives(copy, &nr);
+	check(nr == 1 && lives[0].to_ns == 7000 && lives[0].nr_periods == 2 && !lives[0].nr_lost,
+	      "the open period is in it");
+	timeline_free(copy);
+	check(!take_period(t, LIFE_PERIOD, 2, 5000, 9000) && !take_sample(t, 9500));
+	check(!timeline_copy(&copy, t, 2500, 6000) && is_whole(copy, &samples) && samples == 1);
+	lives = timeline_lives(copy, &nr);
+	check(nr == 1 && lives[0].from_ns == 2500 && lives[0].to_ns == 6000 &&
+		      lives[0].nr_periods == 2,
+	      "it is cut");
+	timeline_free(copy);
+	check(!timeline_copy(&copy, t, 10000, 20000));
+	timeline_lives(copy, &nr);
+	check(!nr, "nothing is known of that time");
+	timeline_free(copy);
+	check(!timeline_finish(t) && is_whole(t, &samples) && samples == 2);
+	lives = timeline_lives(t, &nr);
+	check(nr == 1 && lives[0].to_ns == 9500 && lives[0].nr_periods == 2 && !lives[0].nr_lost,
+	      "no copy has changed it");
 	timeline_free(t);
 }
 
@@ -199,6 +286,8 @@ int main(void)
 		test_sample_after(lasts[i]);
 	test_sample_before_name();
 	for (unsigned seed = 1; seed <= 200; seed++)
-		test_any_order(seed);
+		check(test_any_order(seed, true) == test_any_order(seed, false),
+		      "no copy changes anything, seed %u", seed);
+	test_copy();
 	return check_done();
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -27,6 +28,7 @@ struct part {
 
 struct life_log {
 	struct spool *spool;
+	bool is_copy; /* it writes nothing to the spool */
 	uint64_t from_ns, end_ns;
 	uint64_t sampled_ns; /* the last sample's time */
 	uint32_t last_number, last_cpu;
@@ -93,6 +95,29 @@ struct life_log *life_log_new(struct spool *spool, uint64_t from_ns)
 	return log;
 }
 
+struct life_log *life_log_copy(const struct life_log *log)
+{
+	struct life_log *copy = malloc(sizeof(*copy));
+
+	if (!copy)
+		return NULL;
+	*copy = *log;
+	copy->is_copy = true;
+	copy->room = log->used;
+	copy->part_room = log->nr_parts;
+	copy->bytes = malloc(copy->room + 1);
+	copy->parts = calloc(copy->part_room + 1, sizeof(*copy->parts));
+	if (!copy->bytes || !copy->parts) {
+		life_log_free(copy);
+		return NULL;
+	}
+	if (log->used)
+		memcpy(copy->bytes, log->bytes, log->used);
+	if (log->nr_parts)
+		memcpy(copy->parts, log->parts, log->nr_parts * sizeof(*copy->parts));
+	return copy;
+}
+
 void life_log_free(struct life_log *log)
 {
 	if (!log)
@@ -120,7 +145,7 @@ static void flush_part(struct life_log *log)
 /* Room for one more entry; false: the spool has failed, and nothing is kept any more */
 static bool make_room(struct life_log *log)
 {
-	if (!log->spool->error && log->used + MAX_ENTRY > PART_BYTES)
+	if (!log->spool->error && !log->is_copy && log->used + MAX_ENTRY > PART_BYTES)
 		flush_part(log);
 	if (!log->spool->error && array_reserve(&log->bytes, &log->room, log->used + MAX_ENTRY))
 		log->spool->error = -ENOMEM;
@@ -234,7 +259,7 @@ uint32_t life_log_last(struct life_log *log, uint32_t last, uint64_t time_ns, in
 
 void life_log_close(struct life_log *log)
 {
-	if (log->used && !log->spool->error)
+	if (log->used && !log->spool->error && !log->is_copy)
 		flush_part(log);
 	if (log->used)
 		return;

@@ -27,6 +27,11 @@ struct logged_period {
 struct life_log;
 /* NULL: no memory; the spool is the caller's */
 struct life_log *life_log_new(struct spool *spool, uint64_t from_ns);
+/*
+ * A copy that reads the same spool, but writes nothing there: what is logged now is only in its
+ * memory. NULL: no memory
+ */
+struct life_log *life_log_copy(const struct life_log *log);
 void life_log_free(struct life_log *log);
 
 /* Sets the beginning, while nothing is logged. */

@@ -15,12 +15,13 @@
 /* a thread that has not ended */
 struct alive {
 	uint32_t tid;
-	size_t life;           /* its index */
-	uint64_t exits_ns;     /* when it was seen on its way out, 0: it was not; */
-	uint32_t exits_number; /* so many periods had ended by then */
-	uint64_t summed_ns;    /* what it did off the CPU before is in the times of keys */
-	uint64_t told_ns;      /* what it did before is told to the lanes */
-	uint64_t ran_ns;       /* its last run began then */
+	size_t life;             /* its index */
+	uint64_t exits_ns;       /* when it was seen on its way out, 0: it was not; */
+	uint32_t exits_number;   /* so many periods had ended by then */
+	uint64_t summed_ns;      /* what it did off the CPU before is in the times of keys */
+	uint64_t told_ns;        /* what it did before is told to the lanes */
+	uint64_t ran_ns;         /* its last run began then */
+	struct life_period open; /* that it was told of last; kind 0: it has ended since */
 	UT_hash_handle hh;
 };
 
@@ -38,6 +39,7 @@ struct timeline {
 	struct key_times *times; /* of each of our numbers, less 1 */
 	size_t times_room;
 	struct lanes *lanes; /* NULL: none */
+	bool is_copy;        /* the spool is another one's */
 };
 
 int timeline_new(struct timeline **timeline)
@@ -66,7 +68,8 @@ void timeline_free(struct timeline *t)
 	free(t->numbers);
 	free(t->keys);
 	free(t->times);
-	spool_free(t->spool);
+	if (!t->is_copy)
+		spool_free(t->spool);
 	free(t);
 }
 
@@ -276,6 +279,7 @@ int timeline_take_open(struct timeline *t, const struct life_period *p, bool dra
 	sum_up(t, alive, p, number);
 	if (nr_missing < 0)
 		return 0; /* it has ended meanwhile, which was told */
+	alive->open = *p;
 	return tell_run(t, alive, p->left_ns, p->taken_ns, nr_missing) ?: tell_period(t, alive, p);
 }
 
@@ -301,6 +305,7 @@ static int take_period(struct timeline *t, const struct life_period *p)
 		life_log_begin(life->log, p->left_ns);
 	}
 	sum_up(t, alive, p, logged.key);
+	alive->open = (struct life_period){};
 	if (logged.key)
 		t->times[logged.key - 1].periods++;
 	nr_lost = life_log_period(life->log, &logged);
@@ -483,6 +488,110 @@ int timeline_cut(struct timeline *t, uint64_t from_ns, uint64_t to_ns)
 	t->nr_lives = nr;
 	return error;
 }
+
+void timeline_keep(struct timeline *t, bool (*is_kept)(void *arg, const struct life *life),
+		   void *arg)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < t->nr_lives; i++) {
+		if (is_kept(arg, &t->lives[i]))
+			t->lives[nr++] = t->lives[i];
+		else
+			life_log_free(t->lives[i].log);
+	}
+	t->nr_lives = nr;
+}
+
+/* ---- a copy ---- */
+
+/* NULL: no memory */
+static void *copy_of(const void *array, size_t nr, size_t size, size_t *room)
+{
+	void *copy = calloc(nr + 1, size);
+
+	if (copy && nr)
+		memcpy(copy, array, nr * size);
+	*room = nr;
+	return copy;
+}
+
+/* Copies the life; *place: where it is now */
+static int copy_life(struct timeline *c, const struct life *life, size_t *place)
+{
+	struct life copy = *life;
+
+	*place = c->nr_lives;
+	if (array_reserve(&c->lives, &c->room, c->nr_lives + 1))
+		return -ENOMEM;
+	copy.log = life_log_copy(life->log);
+	if (copy.log)
+		c->lives[c->nr_lives++] = copy;
+	return copy.log ? 0 : -ENOMEM;
+}
+
+static int copy_alive(struct timeline *c, const struct timeline *t, const struct alive *from)
+{
+	struct alive *alive = malloc(sizeof(*alive));
+	int error;
+
+	if (!alive)
+		return -ENOMEM;
+	*alive = *from;
+	error = copy_life(c, &t->lives[from->life], &alive->life);
+	if (error)
+		free(alive);
+	else
+		HASH_ADD(hh, c->alive, tid, sizeof(alive->tid), alive);
+	return error ? error : from->open.of.kind ? take_period(c, &from->open) : 0;
+}
+
+static int copy_ended(struct timeline *c, const struct timeline *t, uint64_t from_ns,
+		      uint64_t to_ns)
+{
+	bool *is_alive = calloc(t->nr_lives + 1, sizeof(*is_alive));
+	int error = is_alive ? 0 : -ENOMEM;
+	size_t place;
+
+	for (const struct alive *alive = t->alive; alive && !error; alive = alive->hh.next)
+		is_alive[alive->life] = true;
+	for (size_t i = 0; i < t->nr_lives && !error; i++)
+		if (!is_alive[i] && t->lives[i].to_ns > from_ns && t->lives[i].from_ns < to_ns)
+			error = copy_life(c, &t->lives[i], &place);
+	free(is_alive);
+	return error;
+}
+
+int timeline_copy(struct timeline **copy, const struct timeline *t, uint64_t from_ns,
+		  uint64_t to_ns)
+{
+	struct timeline *c = calloc(1, sizeof(*c));
+	int error;
+
+	if (!c)
+		return -ENOMEM;
+	*c = (struct timeline){ .spool = t->spool,
+				.is_copy = true,
+				.nr_numbers = t->nr_numbers,
+				.nr_keys = t->nr_keys };
+	c->numbers = copy_of(t->numbers, t->nr_numbers, sizeof(*c->numbers), &c->number_room);
+	c->keys = copy_of(t->keys, t->nr_keys, sizeof(*c->keys), &c->key_room);
+	c->times = copy_of(t->times, t->nr_keys, sizeof(*c->times), &c->times_room);
+	error = c->numbers && c->keys && c->times ? copy_ended(c, t, from_ns, to_ns) : -ENOMEM;
+	for (const struct alive *alive = t->alive; alive && !error; alive = alive->hh.next)
+		error = copy_alive(c, t, alive);
+	if (!error)
+		error = timeline_finish(c);
+	if (!error)
+		error = timeline_cut(c, from_ns, to_ns);
+	if (error)
+		timeline_free(c);
+	else
+		*copy = c;
+	return error;
+}
+
+/* ---- what there is ---- */
 
 const struct life *timeline_lives(const struct timeline *t, size_t *nr)
 {

@@ -60,6 +60,14 @@ struct timeline;
 int timeline_new(struct timeline **timeline);
 void timeline_free(struct timeline *timeline);
 
+/*
+ * A copy of what was taken of this time so far, finished and cut: with the periods that were open
+ * when timeline_take_open() was told of them last. It must be freed before the timeline. 0 or
+ * -errno
+ */
+int timeline_copy(struct timeline **copy, const struct timeline *timeline, uint64_t from_ns,
+		  uint64_t to_ns);
+
 /* Takes a record, of a struct timeline: 0, -EBADMSG or -ENOMEM. */
 int timeline_take(void *timeline, const void *record, size_t bytes);
 /*
@@ -87,6 +95,9 @@ int timeline_tell_runs(struct timeline *timeline);
 
 /* Afterwards: forgets what was before and after this time. 0 or -errno */
 int timeline_cut(struct timeline *timeline, uint64_t from_ns, uint64_t to_ns);
+/* Afterwards: forgets other lives than these. */
+void timeline_keep(struct timeline *timeline, bool (*is_kept)(void *arg, const struct life *life),
+		   void *arg);
 
 /* the lives, in order of their processes and threads; once finished */
 const struct life *timeline_lives(const struct timeline *timeline, size_t *nr);

@@ -45,6 +45,7 @@ struct wall {
 	const struct loss *losses;
 	size_t nr_losses;
 	const char *said; /* what wall_summary() said, of a recording; NULL: what it says */
+	const char *only; /* the search that all threads match, in a view; NULL: all threads */
 };
 
 static inline const struct stack_entry *wall_key(const struct wall *wall, uint32_t number)

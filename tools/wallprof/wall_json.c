@@ -140,6 +140,7 @@ static void put_summary(const struct wall *w, bool ended_early)
 	put_number(summary, "boot_ns", w->boot_ns);
 	json_object_object_add(summary, "seconds",
 			       json_object_new_double((w->to_ns - w->from_ns) / 1e9));
+	json_add_name(summary, "only", w->only);
 	put_number(summary, "threads", w->nr_lives);
 	put_number(summary, "periods", periods);
 	put_number(summary, "samples", samples);

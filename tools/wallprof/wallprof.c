@@ -205,6 +205,8 @@ static void count_lost(void *arg)
 /* what they show is made of it */
 struct served {
 	struct wallprof_bpf *bpf;
+	struct stack_session *session;
+	const struct options *options;
 	struct stack_store *store;
 	struct timeline *timeline;
 	uint64_t period_ns;
@@ -432,48 +434,104 @@ static void end_view(const struct wall *wall, struct stack_session *session)
 	free(said);
 }
 
+struct made_wall {
+	struct wall wall;
+	struct loss losses[MAX_LOSSES];
+	struct process_notes processes;
+	struct key_entries entries;
+	struct wall_sums sums;
+};
+
+/* part: what it is of; NULL: all of the measurement */
+static void make_wall(struct made_wall *made, struct stack_session *session,
+		      struct timeline *timeline, const struct options *o,
+		      const struct history_part *part)
+{
+	struct wall *wall = &made->wall;
+
+	*made = (struct made_wall){
+		.wall = { .timeline = timeline, .period_ns = o->period_ns, .losses = made->losses }
+	};
+	wall->command = o->stacks.run.command_line;
+	wall->writer = stack_session_named_writer(session, &o->stacks);
+	wall->nr_losses =
+		stack_session_losses(session, part ? part->lost_since_first : NULL, made->losses);
+	find_keys(wall, &made->entries, session);
+	find_lives(wall);
+	sum_up_keys(wall, &made->entries, &made->sums);
+	if (!o->stacks.idle)
+		find_idle(wall, &made->entries, session);
+	cli_check(wall_find_idle_lives(wall), "find the idle threads");
+	note_processes(wall, &made->processes, session);
+}
+
+static void free_wall(struct made_wall *made)
+{
+	wall_sums_free(&made->sums);
+	process_notes_free(&made->processes);
+	free(made->wall.keys);
+	free(made->wall.idle);
+	free(made->entries.all);
+	placed_stacks_free(&made->entries.placed);
+}
+
 static void report(struct stack_session *session, struct timeline *timeline,
 		   const struct options *o)
 {
-	struct loss all[MAX_LOSSES];
-	struct wall wall = { .timeline = timeline, .period_ns = o->period_ns, .losses = all };
-	struct process_notes processes = {};
-	struct key_entries entries = {};
-	struct wall_sums sums;
 	const struct history_part *shown;
 	int full = timeline_finish(timeline), error;
+	struct made_wall made;
 
 	shown = stack_session_shown(session);
 	if (shown)
 		cli_check(timeline_cut(timeline, shown->first_ns, shown->until_ns),
 			  "print the timeline");
-	wall.command = o->stacks.run.command_line;
-	wall.writer = stack_session_named_writer(session, &o->stacks);
-	wall.nr_losses = stack_session_losses(session, shown ? shown->lost_since_first : NULL, all);
-	find_keys(&wall, &entries, session);
-	find_lives(&wall);
-	sum_up_keys(&wall, &entries, &sums);
-	if (!o->stacks.idle)
-		find_idle(&wall, &entries, session);
-	cli_check(wall_find_idle_lives(&wall), "find the idle threads");
-	note_processes(&wall, &processes, session);
+	make_wall(&made, session, timeline, o, shown);
 	for (size_t i = run_nr_outputs(&o->stacks.run); i-- > 0;) {
 		run_use_output(&session->run, i);
-		wall.writer.out = session->run.out;
-		error = print(&wall, &o->stacks.outputs[i], o->stacks.max_report);
+		made.wall.writer.out = session->run.out;
+		error = print(&made.wall, &o->stacks.outputs[i], o->stacks.max_report);
 		cli_check(ferror(session->run.out) ? 0 : error, "print the timeline");
 		run_finish_output(&session->run);
 	}
-	wall_summary(stderr, &wall);
-	explain(&wall, &entries, &sums, session);
-	wall_sums_free(&sums);
-	end_view(&wall, session);
-	process_notes_free(&processes);
-	free(wall.keys);
-	free(wall.idle);
-	free(entries.all);
-	placed_stacks_free(&entries.placed);
+	wall_summary(stderr, &made.wall);
+	explain(&made.wall, &made.entries, &made.sums, session);
+	end_view(&made.wall, session);
+	free_wall(&made);
 	cli_check(full, "store the whole timeline in a file");
+}
+
+/* ---- saved from a view ---- */
+
+static bool is_shown(void *arg, const struct life *life)
+{
+	return live_threads_has(arg, life->pid, life->tid);
+}
+
+static int save(void *arg, FILE *out, const struct stack_output *output,
+		const struct history_part *part, const struct live_shown *shown)
+{
+	const struct served *s = arg;
+	struct live_threads threads;
+	struct timeline *copy;
+	struct made_wall made;
+	int error = live_threads_find(&threads, shown);
+
+	if (!error)
+		error = timeline_copy(&copy, s->timeline, part->first_ns, part->until_ns);
+	if (error) {
+		live_threads_free(&threads);
+		return error;
+	}
+	timeline_keep(copy, is_shown, &threads);
+	live_threads_free(&threads);
+	make_wall(&made, s->session, copy, s->options, part);
+	made.wall.writer.out = out;
+	made.wall.only = shown->summary.only;
+	error = print(&made.wall, output, s->options->stacks.max_report);
+	free_wall(&made);
+	timeline_free(copy);
+	return error;
 }
 
 int main(int argc, char **argv)
@@ -501,7 +559,7 @@ int main(int argc, char **argv)
 	struct links links = {};
 	struct perf_events clock;
 	struct served served;
-	struct stack_source source = { .take = take_served, .arg = &served };
+	struct stack_source source = { .take = take_served, .save = save, .arg = &served };
 	struct lost lost = { .session = &session, .links = &links, .clock = &clock };
 	const struct own_losses own = { lost.losses, NR_LOSSES, count_lost, &lost };
 
@@ -540,9 +598,12 @@ int main(int argc, char **argv)
 		      bpf->progs.thread_wakes, bpf->progs.thread_switches);
 	begin_lives(bpf, &session, timeline, o.stacks.run.command);
 
-	served = (struct served){
-		.bpf = bpf, .store = session.store, .timeline = timeline, .period_ns = o.period_ns
-	};
+	served = (struct served){ .bpf = bpf,
+				  .session = &session,
+				  .options = &o,
+				  .store = session.store,
+				  .timeline = timeline,
+				  .period_ns = o.period_ns };
 	session.source = &source;
 	run_doing(&session.run, "Measuring the time of threads");
 	json_object_object_add(session.run.start, "sample_ns", json_number(o.period_ns));
