@@ -1172,6 +1172,9 @@ last_line_has() { screen | tail -n 1 | grep -qE -e "$1"; }
 	timeline_of report >"$WORK/timeline"
 	[ "$(wc -l <"$WORK/timeline")" -gt 100 ]
 	timeline_of saved | cmp - "$WORK/timeline"
+	# each stack is named by something, and all that is named is there
+	jq -r 'select(.type == "stacks").id' "$WORK/saved.jsonl" | sort -u >"$WORK/there"
+	jq -r 'select(.type == "period" or .type == "sample") | .stack, .woken_by.stack // empty | select(. > 0)' "$WORK/saved.jsonl" | sort -u | diff - "$WORK/there"
 	cmp "$WORK/saved.folded" "$WORK/report.folded"
 	jq .profiles "$WORK/report.json" >"$WORK/profiles"
 	jq .profiles "$WORK/saved.json" | cmp - "$WORK/profiles"

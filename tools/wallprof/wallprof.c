@@ -327,35 +327,51 @@ static int take_served(void *arg, struct stack_entry **entries, size_t *nr, uint
 /* what wall.keys point to */
 struct key_entries {
 	struct stack_entry *all;
+	size_t nr;
 	struct placed_stacks placed;
 };
 
-/* The keys, and the names of their frames. */
 static void find_keys(struct wall *wall, struct key_entries *entries,
 		      const struct stack_session *session)
 {
 	const uint32_t *numbers = timeline_keys(wall->timeline, &wall->nr_keys);
-	size_t nr = 0;
 
 	wall->keys = calloc(wall->nr_keys + 1, sizeof(*wall->keys));
 	entries->all = calloc(wall->nr_keys + 1, sizeof(*entries->all));
-	cli_check(wall->keys && entries->all ? 0 : -ENOMEM, "name the frames");
+	cli_check(wall->keys && entries->all ? 0 : -ENOMEM, "read the timeline");
 	for (size_t i = 0; i < wall->nr_keys; i++) {
 		const struct stack_entry *entry = stack_store_numbered(session->store, numbers[i]);
 
 		if (!entry)
 			continue;
-		entries->all[nr] = *entry;
-		wall->keys[i] = &entries->all[nr++];
+		entries->all[entries->nr] = *entry;
+		wall->keys[i] = &entries->all[entries->nr++];
 	}
-	cli_check(namer_learn(session->namer, entries->all, nr), "name the frames");
-	stack_session_place(session, &entries->placed, entries->all, nr);
+}
+
+/* Leaves out the keys that a part of the timeline does not have. */
+static void leave_unused(struct wall *wall, struct key_entries *entries,
+			 const struct wall_sums *sums)
+{
+	entries->nr = 0;
+	for (size_t i = 0; i < wall->nr_keys; i++) {
+		const struct stack_entry *key = wall->keys[i];
+
+		if (!key)
+			continue;
+		wall->keys[i] = NULL;
+		if (!sums->keys[i + 1].nr && !sums->keys[i + 1].nr_woken)
+			continue;
+		entries->all[entries->nr] = *key;
+		wall->keys[i] = &entries->all[entries->nr++];
+	}
 }
 
 /* The times of the keys, by which their stacks' ends are counted and idle threads found. */
 static void sum_up_keys(struct wall *wall, struct key_entries *entries, struct wall_sums *sums)
 {
 	cli_check(wall_sums_make(sums, wall), "sum up the timeline");
+	leave_unused(wall, entries, sums);
 	wall_count_ends(wall, sums);
 	for (size_t i = 0; i < wall->nr_keys; i++) {
 		const struct key_sums *of = &sums->keys[i + 1];
@@ -377,7 +393,7 @@ static void explain(const struct wall *wall, struct key_entries *entries,
 		if (wall->keys[i])
 			entries->all[wall->keys[i] - entries->all].value.count =
 				sums->keys[i + 1].nr;
-	stack_session_explain(session, entries->all, wall->nr_keys);
+	stack_session_explain(session, entries->all, entries->nr);
 }
 
 /* Marks the keys of idle threads' waits. Their time is what later sums lack. */
@@ -386,7 +402,7 @@ static void find_idle(struct wall *wall, struct key_entries *entries,
 {
 	struct idle_asked asked = stack_session_asked(session);
 
-	cli_check(idle_mark(entries->all, wall->nr_keys, wall->to_ns - wall->from_ns, &asked,
+	cli_check(idle_mark(entries->all, entries->nr, wall->to_ns - wall->from_ns, &asked,
 			    &wall->writer.names, &wall->idle_threads),
 		  "find the idle threads");
 	for (size_t i = 0; i < wall->nr_keys; i++) {
@@ -459,6 +475,9 @@ static void make_wall(struct made_wall *made, struct stack_session *session,
 	find_keys(wall, &made->entries, session);
 	find_lives(wall);
 	sum_up_keys(wall, &made->entries, &made->sums);
+	cli_check(namer_learn(session->namer, made->entries.all, made->entries.nr),
+		  "name the frames");
+	stack_session_place(session, &made->entries.placed, made->entries.all, made->entries.nr);
 	if (!o->stacks.idle)
 		find_idle(wall, &made->entries, session);
 	cli_check(wall_find_idle_lives(wall), "find the idle threads");
