@@ -369,6 +369,11 @@ while True: waits()'
 	valid_json "$WORK/report.jsonl"
 	jq -s 'map(select(.type == "stack"))' "$WORK/report.jsonl" >"$WORK/report"
 	jq -s 'map(select(.type == "stack"))' "$WORK/saved.jsonl" | cmp - "$WORK/report"
+	for name in saved report; do
+		jq 'select(.type == "summary") | [.python_calls, .python_named, .frames, .named, .idle_threads]' "$WORK/$name.jsonl" >"$WORK/$name.counts"
+	done
+	refute grep -q null "$WORK/saved.counts"
+	cmp "$WORK/saved.counts" "$WORK/report.counts"
 	[ "$(jq 'map(select(.idle).tid) | unique | length' "$WORK/report")" -eq "$(grep -c ' idle ' "$WORK/background.out")" ]
 	# each stack, or all that have one name, rounded
 	expect "$shown - $(jq 'map(select(.idle | not).value_ns) | add / 1000' "$WORK/report") < 2"
@@ -647,6 +652,7 @@ while True: re.sub("[0-9]+", lambda m: json.dumps([m[0]]), "".join(map(str, rang
 	type_line there.folded
 	wait_until shows '^The file exists. Replace it'
 	keys n
+	echo mine >"$WORK/nothing.png"
 	keys s
 	type_line nothing.png
 	wait_until shows '^the name must end in'
@@ -1193,13 +1199,31 @@ last_line_has() { screen | tail -n 1 | grep -qE -e "$1"; }
 	only "^$pid\$"
 	wait_until shows "only /"
 	keys i
-	wait_until shows '^ *[0-9]+/[0-9]+|python|PID'
+	wait_until shows "^python3 \\($pid/$pid\\) "
 	keys s
 	type_line only.jsonl
 	wait_until shows "^saved in 'only.jsonl'"
 	[ "$(jq -r 'select(.type == "thread").pid' "$WORK/only.jsonl" | sort -u)" = "$pid" ]
 	[ "$(jq -r 'select(.type == "summary").only' "$WORK/only.jsonl")" = "^$pid\$" ]
 	[ "$(jq -s 'map(select(.type == "period")) | length' "$WORK/only.jsonl")" -gt 10 ]
+	valid_json "$WORK/only.jsonl"
+	keys q
+	wait_until_left
+
+	# whether all threads are idle, all tell, not those that match
+	background idle all
+	wait_until grep -q ready "$WORK/background.out"
+	type_line "wallprof --live -p $first,$pid -o report3.jsonl"
+	wait_until shows '^[0-9]+ records'
+	sleep 2
+	only "^$pid\$"
+	wait_until shows "only /"
+	keys i
+	wait_until_drawn "^idle \\($pid/$pid\\) "
+	keys s
+	type_line idle.jsonl
+	wait_until shows "^saved in 'idle.jsonl'"
+	[ "$(jq 'select(.type == "summary").idle_threads' "$WORK/idle.jsonl")" -eq "$(grep -c ' idle ' "$WORK/background.out")" ]
 	keys q
 	wait_until_left
 }

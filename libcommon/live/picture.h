@@ -18,12 +18,19 @@
 struct live_shown {
 	struct stack_writer writer;
 	struct stack_summary summary;
-	/* for a tree: all stacks, those of threads and processes with the same labels summed up */
+	/*
+	 * for a tree: the stacks that are not idle, those of threads and processes with the same
+	 * labels summed up
+	 */
 	const struct stack_entry *paths;
 	size_t nr_paths;
-	void (*complete)(void *arg); /* To be called first where the names of .entries are used. */
+	/*
+	 * Names and sorts .entries, and completes .summary: to be called before these are written,
+	 * or their frames read
+	 */
+	void (*complete)(void *arg);
 	void *arg;
-	const struct stack_entry *entries; /* sorted, */
+	const struct stack_entry *entries; /* once it is called: sorted, */
 	size_t nr;
 	size_t nr_all;              /* and after them the waits of idle threads, which JSON has */
 	struct json_object *start;  /* JSON's first line */

@@ -413,13 +413,13 @@ static int write_stacks(FILE *out, const struct live_shown *shown, const char *n
 			uint64_t *left_out)
 {
 	const struct stack_format *format = stack_format_of(name);
-	struct stack_writer writer = shown->writer;
-	struct stack_summary summary = shown->summary;
+	struct stack_writer writer;
+	struct stack_summary summary;
 	int error;
 
-	if (!format)
-		return -EINVAL;
 	shown->complete(shown->arg);
+	writer = shown->writer;
+	summary = shown->summary;
 	writer.out = out;
 	writer.top = 0;
 	writer.left_out = left_out;
@@ -488,9 +488,15 @@ static int save_part(const struct live_view *v, bool replace, uint64_t *left_out
 	return error;
 }
 
+static bool has_format(const struct live_view *v)
+{
+	return panes_show_timeline(v->panes) ? v->source.has_timeline_format(v->source.arg, v->name)
+					     : stack_format_of(v->name) != NULL;
+}
+
 /*
  * Writes the report to the file that was named, in the format of its name's ending. 0; -EEXIST if
- * there is one and it must not be replaced; -EINVAL if the ending is none; -errno
+ * there is one and it must not be replaced; -errno
  */
 static int save_as(const struct live_view *v, bool replace, uint64_t *left_out)
 {
@@ -569,14 +575,15 @@ static int set_window(struct live_view *v)
 static void save(struct live_view *v, bool replace)
 {
 	uint64_t left_out = 0;
-	int error = -EAGAIN;
+	int error;
 
-	if (v->shown)
-		error = save_as(v, replace, &left_out);
+	if (!has_format(v)) {
+		say(v, "the name must end in %s", endings(v));
+		return;
+	}
+	error = v->shown ? save_as(v, replace, &left_out) : -EAGAIN;
 	if (error == -EEXIST)
 		ask(v, ASKED_REPLACE);
-	else if (error == -EINVAL)
-		say(v, "the name must end in %s", endings(v));
 	else if (error)
 		say(v, "cannot write '%s': %s", v->name, strerror(-error));
 	else if (left_out)

@@ -35,9 +35,10 @@ struct live_source {
 		    const struct stack_pattern *only, const struct live_shown **shown);
 	void (*note_processes)(void *arg); /* Notes the processes of that report. */
 	/*
-	 * For reports with lanes: writes the timeline of that report's time and threads, in the
-	 * format of the name's ending. 0; -EINVAL if the ending is none of these; -errno
+	 * For reports with lanes: can a timeline be saved in the format of this name's ending? And
+	 * writes that of the report's time and threads. 0 or -errno
 	 */
+	bool (*has_timeline_format)(void *arg, const char *name);
 	int (*save_timeline)(void *arg, FILE *out, const char *name);
 	const char *timeline_endings; /* for messages */
 	void (*reset)(void *arg);     /* the start is now */

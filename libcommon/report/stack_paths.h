@@ -16,7 +16,10 @@
 struct stack_paths {
 	const struct stack_writer *writer;
 	bool by_thread; /* threads of the same name are kept apart */
-	/* of each path one of its entries, whose value is the caller's: 0 at first */
+	/*
+	 * of each path one of its entries, whose value is the caller's: 0 at first. Once they are
+	 * in another order, no more is found
+	 */
 	struct stack_entry *all;
 	size_t nr, room;
 	struct path *known; /* private */

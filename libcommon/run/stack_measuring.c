@@ -400,13 +400,20 @@ static void note_shown(void *arg)
 	report_note_processes(s, &s->made);
 }
 
+static bool has_timeline_format(void *arg, const char *name)
+{
+	const struct stack_session *s = arg;
+	struct stack_output output;
+
+	return stack_options_output(s->options, name, &output);
+}
+
 static int save_timeline(void *arg, FILE *out, const char *name)
 {
 	struct stack_session *s = arg;
 	struct stack_output output;
 
-	if (!stack_options_output(s->options, name, &output))
-		return -EINVAL;
+	stack_options_output(s->options, name, &output);
 	if (output.format == stack_format_json)
 		json_print(out, json_object_get(s->run.start));
 	return s->source->save(s->source->arg, out, &output, &s->part, &s->shown);
@@ -498,6 +505,7 @@ static void begin_view(struct stack_session *s)
 		.note = s->web_view ? web_view_url(s->web_view) : NULL,
 		.show = show,
 		.note_processes = note_shown,
+		.has_timeline_format = has_timeline_format,
 		.save_timeline = save_timeline,
 		.timeline_endings = s->options->endings_named,
 		.reset = reset_history,

@@ -120,13 +120,41 @@ static void sum_up(struct made_report *made)
 
 static void sum_paths(struct made_report *made, size_t nr)
 {
+	struct stack_entry *paths = made->paths.all;
+
 	for (size_t i = 0; i < made->paths.nr; i++)
-		made->paths.all[i].value = (struct stack_value){};
-	for (size_t i = 0; i < nr; i++)
-		stack_value_add(&made->paths.all[made->entries[i].path].value,
-				&made->entries[i].value);
+		paths[i].value = (struct stack_value){};
+	for (size_t i = 0; i < nr; i++) {
+		const struct stack_entry *entry = &made->entries[i];
+		struct stack_value *sum = &paths[entry->path].value;
+		uint64_t before = sum->sum;
+
+		stack_value_add(sum, &entry->value);
+		if (sum->sum < before) /* sums of arguments may be larger than any time */
+			sum->sum = UINT64_MAX;
+	}
 }
 
+/* The hottest first, as reports have them. Renumbers the paths of the entries. 0 or -ENOMEM */
+static int sort_paths(struct made_report *made, size_t nr)
+{
+	struct stack_entry *paths = made->paths.all;
+	uint32_t *now = calloc(made->paths.nr + 1, sizeof(*now)); /* by the number before */
+
+	if (!now)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < made->paths.nr; i++)
+		paths[i].path = i;
+	stack_entries_sort(paths, made->paths.nr, made->summary.measure);
+	for (uint32_t i = 0; i < made->paths.nr; i++)
+		now[paths[i].path] = i;
+	for (size_t i = 0; i < nr; i++)
+		made->entries[i].path = now[made->entries[i].path];
+	free(now);
+	return 0;
+}
+
+/* of the first entries, so many */
 static void find_paths(struct made_report *made, size_t nr)
 {
 	int error = 0;
@@ -134,23 +162,17 @@ static void find_paths(struct made_report *made, size_t nr)
 	made->paths.writer = &made->writer;
 	for (size_t i = 0; i < nr && !error; i++)
 		error = stack_paths_find(&made->paths, &made->entries[i], &made->entries[i].path);
+	if (!error) {
+		sum_paths(made, nr);
+		error = sort_paths(made, nr);
+	}
 	cli_check(error, "sum up the stacks");
-	sum_paths(made, nr);
 }
 
-/* The hottest first: their names are asked for first. */
 static void name_paths(const struct stack_session *s, struct made_report *made)
 {
-	size_t nr = made->paths.nr;
-	struct stack_entry *sorted = calloc(nr + 1, sizeof(*sorted));
-
-	cli_check(sorted ? 0 : -ENOMEM, "name the frames");
-	if (nr)
-		memcpy(sorted, made->paths.all, nr * sizeof(*sorted));
-	stack_entries_sort(sorted, nr, s->measure);
-	cli_check(namer_learn(s->namer, sorted, nr), "name the frames");
-	free(sorted);
-	stack_session_place(s, &made->placed, made->paths.all, nr);
+	cli_check(namer_learn(s->namer, made->paths.all, made->paths.nr), "name the frames");
+	stack_session_place(s, &made->placed, made->paths.all, made->paths.nr);
 }
 
 /* What is idle is not shown, and a filter may have left out entries. */

@@ -35,11 +35,13 @@ struct report_of {
 void report_make(struct stack_session *session, struct made_report *made,
 		 const struct report_of *of);
 /*
- * for a report that was made for a view: names and places all entries, sorts them again, and notes
- * their processes; counts what has a name; notes their processes
+ * For a report that was made for a view: names, places and sorts all entries, notes their
+ * processes, and counts the calls of runtimes in .summary.
  */
 void report_complete(const struct stack_session *session, struct made_report *made);
+/* then: counts the frames that have a name in .summary */
 void report_count_names(struct made_report *made);
+/* Notes the processes alone. */
 void report_note_processes(const struct stack_session *session, struct made_report *made);
 /* {} is allowed */
 void report_free(struct made_report *made);

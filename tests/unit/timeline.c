@@ -150,7 +150,6 @@ static void test_sample_before_name(void)
 	timeline_free(t);
 }
 
-/* Records of one thread that come late, twice, out of order, or never. */
 static int add_to_digest(void *arg, const struct life *life, const struct interval *interval)
 {
 	uint64_t *digest = arg;
@@ -193,7 +192,7 @@ static bool copy_is_whole(struct timeline *t, uint64_t from_ns, uint64_t to_ns)
 	return whole;
 }
 
-/* Returns what it is in the end. */
+/* Records of one thread that come late, twice, out of order, or never. Returns what it is in the end. */
 static uint64_t test_any_order(unsigned seed, bool copied)
 {
 	struct timeline *t = begin();

@@ -103,9 +103,9 @@ struct life_log *life_log_copy(const struct life_log *log)
 		return NULL;
 	*copy = *log;
 	copy->is_copy = true;
-	copy->room = log->used;
+	copy->room = log->used + 2 * MAX_ENTRY; /* an open period, or an end, and no error */
 	copy->part_room = log->nr_parts;
-	copy->bytes = malloc(copy->room + 1);
+	copy->bytes = malloc(copy->room);
 	copy->parts = calloc(copy->part_room + 1, sizeof(*copy->parts));
 	if (!copy->bytes || !copy->parts) {
 		life_log_free(copy);

@@ -580,10 +580,10 @@ int timeline_copy(struct timeline **copy, const struct timeline *t, uint64_t fro
 	error = c->numbers && c->keys && c->times ? copy_ended(c, t, from_ns, to_ns) : -ENOMEM;
 	for (const struct alive *alive = t->alive; alive && !error; alive = alive->hh.next)
 		error = copy_alive(c, t, alive);
-	if (!error)
-		error = timeline_finish(c);
-	if (!error)
+	if (!error) {
+		timeline_finish(c); /* what the spool has no room for is said at the end */
 		error = timeline_cut(c, from_ns, to_ns);
+	}
 	if (error)
 		timeline_free(c);
 	else

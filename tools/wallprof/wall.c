@@ -62,12 +62,6 @@ char *wall_thread_name(const char *comm, uint32_t pid, uint32_t tid)
 	return fclose(out) ? NULL : text;
 }
 
-static int by_thread(const void *left, const void *right)
-{
-	return stack_entry_by_thread(*(const struct stack_entry *const *)left,
-				     *(const struct stack_entry *const *)right);
-}
-
 int wall_find_idle_lives(struct wall *w)
 {
 	const struct stack_entry **idle = calloc(w->nr_keys + 1, sizeof(*idle));
@@ -81,13 +75,13 @@ int wall_find_idle_lives(struct wall *w)
 	for (size_t i = 0; i < w->nr_keys; i++)
 		if (w->keys[i] && w->keys[i]->idle)
 			idle[nr++] = w->keys[i];
-	qsort(idle, nr, sizeof(*idle), by_thread);
+	qsort(idle, nr, sizeof(*idle), stack_entries_by_thread);
 	for (size_t i = 0; i < w->nr_lives; i++) {
 		const struct stack_entry thread = { .key.pid = w->lives[i].pid,
 						    .key.tid = w->lives[i].tid },
 					 *wanted = &thread;
 
-		w->idle[i] = bsearch(&wanted, idle, nr, sizeof(*idle), by_thread);
+		w->idle[i] = bsearch(&wanted, idle, nr, sizeof(*idle), stack_entries_by_thread);
 	}
 	free(idle);
 	return 0;

@@ -331,22 +331,32 @@ struct key_entries {
 	struct placed_stacks placed;
 };
 
-static void find_keys(struct wall *wall, struct key_entries *entries,
-		      const struct stack_session *session)
+/* measuring: stacks that have not arrived yet are left out, and will be there later. 0 or -ENOMEM */
+static int find_keys(struct wall *wall, struct key_entries *entries,
+		     const struct stack_session *session, bool measuring)
 {
 	const uint32_t *numbers = timeline_keys(wall->timeline, &wall->nr_keys);
 
 	wall->keys = calloc(wall->nr_keys + 1, sizeof(*wall->keys));
 	entries->all = calloc(wall->nr_keys + 1, sizeof(*entries->all));
-	cli_check(wall->keys && entries->all ? 0 : -ENOMEM, "read the timeline");
+	if (!wall->keys || !entries->all)
+		return -ENOMEM;
 	for (size_t i = 0; i < wall->nr_keys; i++) {
 		const struct stack_entry *entry = stack_store_numbered(session->store, numbers[i]);
 
-		if (!entry)
+		if (!entry || (measuring && entry->key.flags & STACK_PENDING))
 			continue;
 		entries->all[entries->nr] = *entry;
 		wall->keys[i] = &entries->all[entries->nr++];
 	}
+	return 0;
+}
+
+/* the entry that the key is; NULL: the key was lost */
+static struct stack_entry *entry_of(const struct wall *wall, const struct key_entries *entries,
+				    size_t key)
+{
+	return wall->keys[key] ? &entries->all[wall->keys[key] - entries->all] : NULL;
 }
 
 /* Leaves out the keys that a part of the timeline does not have. */
@@ -367,22 +377,29 @@ static void leave_unused(struct wall *wall, struct key_entries *entries,
 	}
 }
 
-/* The times of the keys, by which their stacks' ends are counted and idle threads found. */
-static void sum_up_keys(struct wall *wall, struct key_entries *entries, struct wall_sums *sums)
+/*
+ * The times of the keys, by which their stacks' ends are counted and idle threads found. 0 or
+ * -errno
+ */
+static int sum_up_keys(struct wall *wall, struct key_entries *entries, struct wall_sums *sums)
 {
-	cli_check(wall_sums_make(sums, wall), "sum up the timeline");
+	int error = wall_sums_make(sums, wall);
+
+	if (error)
+		return error;
 	leave_unused(wall, entries, sums);
 	wall_count_ends(wall, sums);
 	for (size_t i = 0; i < wall->nr_keys; i++) {
 		const struct key_sums *of = &sums->keys[i + 1];
 
 		if (wall->keys[i])
-			entries->all[wall->keys[i] - entries->all].value = (struct stack_value){
+			entry_of(wall, entries, i)->value = (struct stack_value){
 				.count = of->nr_blocked,
 				.blocked_ns = of->ns[WALL_BLOCKED],
 				.waiting_ns = of->ns[WALL_WAITING] + of->ns[WALL_RUNNING],
 			};
 	}
+	return 0;
 }
 
 /* Says why stacks are not whole. Counts samples and periods, as wall_summary() does. */
@@ -391,26 +408,22 @@ static void explain(const struct wall *wall, struct key_entries *entries,
 {
 	for (size_t i = 0; i < wall->nr_keys; i++)
 		if (wall->keys[i])
-			entries->all[wall->keys[i] - entries->all].value.count =
-				sums->keys[i + 1].nr;
+			entry_of(wall, entries, i)->value.count = sums->keys[i + 1].nr;
 	stack_session_explain(session, entries->all, entries->nr);
 }
 
-/* Marks the keys of idle threads' waits. Their time is what later sums lack. */
-static void find_idle(struct wall *wall, struct key_entries *entries,
-		      const struct stack_session *session)
+/* Marks the keys of idle threads' waits. Their time is what later sums lack. 0 or -ENOMEM */
+static int find_idle(struct wall *wall, struct key_entries *entries,
+		     const struct stack_session *session)
 {
 	struct idle_asked asked = stack_session_asked(session);
+	int error = idle_mark(entries->all, entries->nr, wall->to_ns - wall->from_ns, &asked,
+			      &wall->writer.names, &wall->idle_threads);
 
-	cli_check(idle_mark(entries->all, entries->nr, wall->to_ns - wall->from_ns, &asked,
-			    &wall->writer.names, &wall->idle_threads),
-		  "find the idle threads");
-	for (size_t i = 0; i < wall->nr_keys; i++) {
-		const struct stack_entry *key = wall->keys[i];
-
-		if (key && key->idle)
-			wall->idle_ns += stack_entry_ns(key);
-	}
+	for (size_t i = 0; i < entries->nr && !error; i++)
+		if (entries->all[i].idle)
+			wall->idle_ns += stack_entry_ns(&entries->all[i]);
+	return error;
 }
 
 static void find_lives(struct wall *wall)
@@ -458,12 +471,57 @@ struct made_wall {
 	struct wall_sums sums;
 };
 
-/* part: what it is of; NULL: all of the measurement */
-static void make_wall(struct made_wall *made, struct stack_session *session,
-		      struct timeline *timeline, const struct options *o,
-		      const struct history_part *part)
+static bool is_shown(void *arg, const struct life *life)
+{
+	return live_threads_has(arg, life->pid, life->tid);
+}
+
+/*
+ * Leaves only these threads. Idle waits are marked already: whether all threads are idle, all
+ * threads tell. 0 or -errno
+ */
+static int keep_threads(struct made_wall *made, struct timeline *timeline,
+			const struct live_threads *of)
 {
 	struct wall *wall = &made->wall;
+	bool *idle = calloc(wall->nr_keys + 1, sizeof(*idle));
+	int error;
+
+	if (!idle)
+		return -ENOMEM;
+	for (size_t i = 0; i < wall->nr_keys; i++)
+		if (wall->keys[i]) {
+			idle[i] = wall->keys[i]->idle;
+			entry_of(wall, &made->entries, i)->idle = false;
+		}
+	timeline_keep(timeline, is_shown, (void *)of);
+	find_lives(wall);
+	wall_sums_free(&made->sums);
+	error = sum_up_keys(wall, &made->entries, &made->sums);
+	wall->idle_ns = 0;
+	for (size_t i = 0; i < wall->nr_keys && !error; i++)
+		if (wall->keys[i] && idle[i]) {
+			entry_of(wall, &made->entries, i)->idle = true;
+			wall->idle_ns += stack_entry_ns(wall->keys[i]);
+		}
+	free(idle);
+	error = error ? error : wall_find_idle_lives(wall);
+	wall->idle_threads = 0;
+	for (size_t i = 0; i < wall->nr_lives && !error; i++)
+		wall->idle_threads += wall->idle[i];
+	return error;
+}
+
+/*
+ * part: what it is of; NULL: all of the measurement. of: the threads that a view shows while it is
+ * measured; NULL: it is over, and these are all threads. 0 or -errno
+ */
+static int make_wall(struct made_wall *made, struct stack_session *session,
+		     struct timeline *timeline, const struct options *o,
+		     const struct history_part *part, const struct live_threads *of)
+{
+	struct wall *wall = &made->wall;
+	int error;
 
 	*made = (struct made_wall){
 		.wall = { .timeline = timeline, .period_ns = o->period_ns, .losses = made->losses }
@@ -472,16 +530,24 @@ static void make_wall(struct made_wall *made, struct stack_session *session,
 	wall->writer = stack_session_named_writer(session, &o->stacks);
 	wall->nr_losses =
 		stack_session_losses(session, part ? part->lost_since_first : NULL, made->losses);
-	find_keys(wall, &made->entries, session);
+	error = find_keys(wall, &made->entries, session, of != NULL);
 	find_lives(wall);
-	sum_up_keys(wall, &made->entries, &made->sums);
-	cli_check(namer_learn(session->namer, made->entries.all, made->entries.nr),
-		  "name the frames");
+	if (!error)
+		error = sum_up_keys(wall, &made->entries, &made->sums);
+	if (!error)
+		error = namer_learn(session->namer, made->entries.all, made->entries.nr);
+	if (error)
+		return error;
 	stack_session_place(session, &made->entries.placed, made->entries.all, made->entries.nr);
 	if (!o->stacks.idle)
-		find_idle(wall, &made->entries, session);
-	cli_check(wall_find_idle_lives(wall), "find the idle threads");
-	note_processes(wall, &made->processes, session);
+		error = find_idle(wall, &made->entries, session);
+	if (!error && of && !of->all)
+		error = keep_threads(made, timeline, of);
+	else if (!error)
+		error = wall_find_idle_lives(wall);
+	if (!error)
+		note_processes(wall, &made->processes, session);
+	return error;
 }
 
 static void free_wall(struct made_wall *made)
@@ -505,7 +571,7 @@ static void report(struct stack_session *session, struct timeline *timeline,
 	if (shown)
 		cli_check(timeline_cut(timeline, shown->first_ns, shown->until_ns),
 			  "print the timeline");
-	make_wall(&made, session, timeline, o, shown);
+	cli_check(make_wall(&made, session, timeline, o, shown, NULL), "print the timeline");
 	for (size_t i = run_nr_outputs(&o->stacks.run); i-- > 0;) {
 		run_use_output(&session->run, i);
 		made.wall.writer.out = session->run.out;
@@ -522,11 +588,6 @@ static void report(struct stack_session *session, struct timeline *timeline,
 
 /* ---- saved from a view ---- */
 
-static bool is_shown(void *arg, const struct life *life)
-{
-	return live_threads_has(arg, life->pid, life->tid);
-}
-
 static int save(void *arg, FILE *out, const struct stack_output *output,
 		const struct history_part *part, const struct live_shown *shown)
 {
@@ -536,20 +597,21 @@ static int save(void *arg, FILE *out, const struct stack_output *output,
 	struct made_wall made;
 	int error = live_threads_find(&threads, shown);
 
-	if (!error)
-		error = timeline_copy(&copy, s->timeline, part->first_ns, part->until_ns);
+	if (error)
+		return error;
+	error = timeline_copy(&copy, s->timeline, part->first_ns, part->until_ns);
 	if (error) {
 		live_threads_free(&threads);
 		return error;
 	}
-	timeline_keep(copy, is_shown, &threads);
-	live_threads_free(&threads);
-	make_wall(&made, s->session, copy, s->options, part);
+	error = make_wall(&made, s->session, copy, s->options, part, &threads);
 	made.wall.writer.out = out;
 	made.wall.only = shown->summary.only;
-	error = print(&made.wall, output, s->options->stacks.max_report);
+	if (!error)
+		error = print(&made.wall, output, s->options->stacks.max_report);
 	free_wall(&made);
 	timeline_free(copy);
+	live_threads_free(&threads);
 	return error;
 }
 
