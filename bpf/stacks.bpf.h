@@ -38,15 +38,15 @@ struct {
 
 __u64 keys_sent;
 
-/* in about a second each, never 0 */
+/* the time in units of 2^30 ns, about a second; never 0 */
 static __always_inline __u64 this_second(void)
 {
 	return (bpf_ktime_get_ns() >> 30) + 1;
 }
 
 /*
- * with keys_apart: in this second, `sent` was full. New keys get no number for the rest of it, or
- * one key would get a new number at each event
+ * with keys_apart: the second in which `sent` was full last. Until it ends, new keys get no number:
+ * without this, one key would get a new number at each event
  */
 __u64 full_second;
 
@@ -80,7 +80,7 @@ ONE_PER_CPU(struct kernel_stack) kernel_stacks SEC(".maps");
 /*
  * Sends a struct frames_record, unless it was sent before. If the ring buffer is full, the next
  * sample with this stack tries again. frames_bytes must not exceed room. This is checked again
- * here, because 6.1's verifier forgets the bound of a number that was put on the stack.
+ * here, because 6.1's verifier forgets the bound of a number that it has spilled.
  */
 static __always_inline void send_stack(__u64 id, const void *record, __u64 frames_bytes, __u64 room,
 				       __u64 wakeup, struct stack_stats *stats)
@@ -199,8 +199,9 @@ static __always_inline __u64 hash_key(const struct stack_key *key)
 
 /*
  * Sends a key, unless it was sent before. Its stacks must have been sent. Returns its number, from
- * 1 on, or 0 without keys_apart, or if its user has too many keys; *id: its ID. If the ring buffer
- * is full, the next call with this key tries again.
+ * 1 on; *id: its ID. Returns 0 without keys_apart. Returns 0 and sends nothing if its user has too
+ * many keys, or if `sent` is full. If the ring buffer is full, the next call with this key tries
+ * again.
  */
 VERIFIED_ONCE __u32 send_numbered_key(const struct stack_key *key, __u64 *id,
 				      struct stack_stats *stats)
@@ -440,8 +441,8 @@ static __always_inline void fill_raw(struct raw_record *record, struct user_walk
 
 /*
  * Sends a raw sample, for a walk that wants_raw(). Raw samples use half of the ring buffer at most,
- * to leave room for finished stacks. They are short in the second half of that: where user space
- * comes late, many short ones are worth more than a few whole ones.
+ * to leave room for finished stacks. They are short once a quarter of it is used: if user space is
+ * late, many short ones are worth more than a few whole ones.
  */
 static __always_inline bool send_raw(struct user_walk *u, struct task_struct *task,
 				     const struct stack_key *key, const struct stack_value *value,
@@ -492,8 +493,9 @@ static __always_inline void add_sample(struct user_walk *u, struct task_struct *
 
 /*
  * Counts the current stacks of the running task, unless a filter excludes the task. The calling
- * program must not be preempted. with_kernel: also take the kernel stack, which ctx, the program's
- * context, must have; flags: the tool's own flags of the key; sum: is added to the value
+ * program must not be preempted. with_kernel: also take the kernel stack; ctx, the program's
+ * context, must be one that bpf_get_stack() takes. flags: the tool's own flags of the key; sum: is
+ * added to the value
  */
 static __always_inline void count_event(void *ctx, bool with_kernel, __u32 flags, __u64 sum)
 {
@@ -533,8 +535,9 @@ static __always_inline void count_stacks(void *ctx)
 }
 
 /*
- * raw samples on each CPU, because copying a stack takes microseconds, with interrupts off: so many
- * of root, and so many of all other users, of which one may have half
+ * At switches, raw samples are limited, because a stack is copied with interrupts off, which takes
+ * microseconds: to so many a second on each CPU for root, and as many for all others together.
+ * Users with the same uid % RAW_USERS get at most half of that.
  */
 #define RAW_PER_SECOND 2000
 

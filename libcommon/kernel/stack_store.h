@@ -94,8 +94,9 @@ const struct stack_entry *stack_store_key(const struct stack_store *store, uint6
 const struct stack_entry *stack_store_numbered(const struct stack_store *store, uint32_t number);
 
 /*
- * Drains, and returns what was added to the values since the last call, for keys with (key.flags &
- * mask) == flags. *entries is an array of *nr, in no order, valid until the next call. 0 or -errno
+ * Drains, and returns what was added to each value since it was handed out last, for keys with
+ * (key.flags & mask) == flags. *entries is an array of *nr, in no order, valid until the next call.
+ * 0 or -errno
  */
 int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flags,
 			 struct stack_entry **entries, size_t *nr);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What was measured, interval by interval: the stacks of the last intervals, or of all since a
- * start, summed up. It copies the stacks that it is given, equal ones once. Its memory is bounded:
- * old intervals go; the coldest stacks of earlier ones are summed up with those of other threads
- * that are equal, and have PID and TID 0; then the coldest are summed up by end reason and flags,
- * and their one frame is a FRAME_SUMMED().
+ * start, summed up. It copies the stacks that it is given, equal ones once.
+ *
+ * Its memory is bounded. If it is full, old intervals go first. Then the coldest stacks that only
+ * such intervals had are summed up over all threads; these sums have PID and TID 0. Then the
+ * coldest stacks are summed up by end reason and flags; the frame of such a sum is a
+ * FRAME_SUMMED().
  */
 #ifndef EHPERF_LIVE_HISTORY_H
 #define EHPERF_LIVE_HISTORY_H
@@ -25,7 +27,8 @@ void history_free(struct history *history);
 
 /*
  * Adds what came, and what was lost, from the end of the last interval until now. lost: by the
- * rows of a table of losses; negative: earlier intervals had so many too many. 0 or -ENOMEM
+ * rows of a table of losses. Less than 0: so many were counted too many in earlier intervals. 0 or
+ * -ENOMEM
  */
 int history_add(struct history *history, const struct stack_entry *entries, size_t nr,
 		const int64_t lost[MAX_LOSSES], uint64_t until_ns);
@@ -40,7 +43,10 @@ struct history_part {
 	size_t nr;
 	int64_t lost[MAX_LOSSES];
 	uint64_t from_ns, until_ns;
-	/* from_ns and .lost; with weights: when the first interval began, and all losses since */
+	/*
+	 * The same as from_ns and lost; but with weights, when the first interval began, and all
+	 * losses since
+	 */
 	uint64_t first_ns;
 	int64_t lost_since_first[MAX_LOSSES];
 	/* private */
@@ -50,9 +56,9 @@ struct history_part {
 };
 
 /*
- * Takes the intervals whose ends are in (until_ns - last_ns, until_ns]. until_ns 0: until now.
- * last_ns 0: all since the start, and until_ns must be 0. If none is kept, the part's from_ns is
- * its until_ns. 0 or -ENOMEM
+ * Takes the intervals whose ends are in (until_ns - last_ns, until_ns]. until_ns 0: until the end
+ * of the last one. last_ns 0: all since the start, and until_ns must be 0. If none is kept, the
+ * part's from_ns is its until_ns. 0 or -ENOMEM
  */
 int history_take(struct history *history, uint64_t last_ns, uint64_t until_ns,
 		 struct history_part *part);

@@ -4,10 +4,10 @@
  * and parse them. A read may hang in a FUSE server, and then not even SIGKILL ends it. A thread
  * would hang the tool; a child is abandoned and replaced.
  *
- * A worker knows of the tool only its job. The request lies in memory that it shares with the tool.
- * The worker overwrites it with the answer, and the tool copies that. The tool's one thread asks,
- * goes on, and takes answers later. Do not trust an answer: a hostile file may have taken over the
- * worker.
+ * A worker is told nothing about the tool except its job. The request lies in memory that it shares
+ * with the tool. The worker overwrites it with the answer, and the tool copies that. The tool's one
+ * thread asks, goes on, and takes answers later. Do not trust an answer: a hostile file may have
+ * taken over the worker.
  */
 #ifndef EHPERF_PROCESS_WORKERS_H
 #define EHPERF_PROCESS_WORKERS_H
@@ -42,9 +42,9 @@ struct worker_answer {
 };
 
 /*
- * Makes a set of up to nr workers; each starts when it is needed. They are forked by a starter
- * (worker_starter.h), a process that is forked at the first call of this function: so workers
- * inherit nothing that the caller gets later. 0 or -errno
+ * Makes a set of up to nr workers; each starts when it is needed. A starter (worker_starter.h), a
+ * process that is forked at the first call of this function, forks them: so they inherit nothing
+ * that the caller gets later. If the starter fails, the caller forks them itself. 0 or -errno
  */
 int workers_new(struct workers **workers, unsigned nr, size_t area_bytes,
 		const struct worker_limits *limits, worker_fn *work);
@@ -60,9 +60,9 @@ void workers_free(struct workers *workers);
  * Adds a job, which begins when a worker is free. The request is copied. The owner who has used the
  * least of the workers' time recently comes next. With an opener, that is CPU time, and the time
  * that opening took.
- * While other users use much, one worker is kept free for root. A user whose workers wait for
- * servers that hang, and do not end when they are killed, gets -ETIMEDOUT for each job. 0, -E2BIG
- * or -ENOMEM
+ * If the set has several workers, one is kept free for root while other users use much time. A user
+ * whose workers wait for servers that hang, and do not end when they are killed, gets -ETIMEDOUT
+ * for each job. 0, -E2BIG or -ENOMEM
  */
 int workers_ask(struct workers *workers, uint64_t tag, uint64_t owner, const void *request,
 		size_t bytes);
@@ -81,7 +81,7 @@ bool workers_take(struct workers *workers, struct worker_answer *answer);
 uint64_t workers_nr_ended(const struct workers *workers);
 /* how many jobs were asked for whose answers were not taken yet */
 size_t workers_nr_asked(const struct workers *workers);
-/* how many of this owner's no worker has begun */
+/* how many jobs of this owner no worker has begun */
 size_t workers_nr_waiting(const struct workers *workers, uint64_t owner);
 
 /* for poll(): readable when an answer has come */

@@ -2,8 +2,8 @@
 /*
  * Finds names of user frames. Files of other users must be opened and read for that: symbol tables,
  * debug files, and files that runtimes have written. So workers do it (process/workers.h). A worker
- * is asked for many frames at a time, and for each frame once; the names are kept here. A file that
- * blocks the worker, or takes too much of its time, gets no names, and is counted.
+ * is asked for many frames at a time. The names are kept here. A file that blocks the worker, or
+ * takes too much of its time, gets no names, and is counted.
  */
 #ifndef EHPERF_REPORT_NAMER_H
 #define EHPERF_REPORT_NAMER_H
@@ -20,7 +20,7 @@
 struct namer;
 
 struct namer_options {
-	/* when what it returns is readable, no more names are looked up; NULL: never */
+	/* returns a descriptor: once it is readable, no more names are looked up. NULL: none */
 	int (*interrupt_fd)(void);
 	/* fetches debug files for those that lack them; NULL: none */
 	struct debuginfod *debuginfod;
@@ -32,8 +32,8 @@ void namer_free(struct namer *namer);
 
 /*
  * A stack of this user's process with these user frames was seen. Reads soon what may disappear:
- * files that can only be found while their processes live, as in containers, or that are deleted;
- * and names of code in no file, which may move. 0 or -ENOMEM
+ * files that only a live process leads to, as in containers or once they are deleted; files that
+ * are new; and names of code in no file, which may move. 0 or -ENOMEM
  */
 int namer_see(struct namer *namer, pid_t pid, uint32_t uid, const uint64_t *frames, size_t nr);
 /*
@@ -84,7 +84,7 @@ struct namer_losses {
 	int not_fetched;
 };
 struct namer_losses namer_losses(const struct namer *namer);
-/* Is this process's code in no file among what got no names? */
+/* Did this process's code in no file get no names? */
 bool namer_lost_code(const struct namer *namer, pid_t pid);
 /* the path of the frame's file, if that was gone before its names were read; else NULL */
 const char *namer_gone(const struct namer *namer, uint64_t frame);

@@ -89,8 +89,8 @@ static size_t count_idle_threads(const struct stack_entry *entries, size_t nr)
 }
 
 /*
- * Idle waits are marked already: whether all threads are idle, and how often each was woken, only
- * all entries tell.
+ * Idle waits are marked before: only all entries tell whether all threads are idle, and how often
+ * each was woken.
  */
 static void leave_only(struct made_report *made, const struct stack_pattern *only)
 {
@@ -105,7 +105,7 @@ static void leave_only(struct made_report *made, const struct stack_pattern *onl
 	summary->idle_threads = count_idle_threads(made->entries, made->nr);
 }
 
-/* Puts idle waits last, and adds up what is left. */
+/* Sums up all entries, puts the idle waits last, and sums these up. */
 static void sum_up(struct made_report *made)
 {
 	struct stack_summary *summary = &made->summary;
@@ -345,7 +345,7 @@ static bool others_follow(const struct stack_session *s)
 	return s->run.options->interval_ns && !run_reports_apart(&s->run);
 }
 
-/* a line with the time of day above a report on which others follow, as interval outputs have it */
+/* With several reports in a file, the time of day is above each in text. */
 static void put_time(const struct stack_session *s, const struct stack_format *format)
 {
 	if (others_follow(s) && format == stack_format_text)

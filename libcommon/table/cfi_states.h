@@ -5,8 +5,9 @@
  * A state is the set of rules in force at one point of an FDE's program. What instructions do to it
  * depends on three things only: the state, their bytes, and the CIE (its alignment factors and its
  * initial rules, to which DW_CFA_restore returns). So an FDE's program is a walk through a small
- * automaton. States and CIEs are interned: each distinct one gets a number. Each transition is run
- * once by cfi_run() and remembered; look-ups compile nearly all of a file.
+ * automaton. States and CIEs are interned: each distinct one gets a number. Transitions of up to
+ * eight bytes are remembered in a cache, by which nearly all of a file is compiled; the others are
+ * run by cfi_run().
  *
  * Instructions that advance the location, remember or restore a state are not among these:
  * fde_rows_write() (unwind_table.c), which runs the FDEs, does them, on numbers.

@@ -43,8 +43,8 @@ void slabs_free(struct slabs *slabs);
  */
 loc_t slabs_alloc(struct slabs *slabs, size_t size);
 /*
- * Frees what slabs_alloc(slabs, size) returned: it may be allocated again, so no reader may still
- * use it.
+ * Frees what slabs_alloc(slabs, size) returned. It may be allocated again at once: a walk that
+ * still reads it must notice that, as by the generation in processes_abi.h.
  */
 void slabs_release(struct slabs *slabs, loc_t loc, size_t size);
 

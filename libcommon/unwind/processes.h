@@ -59,21 +59,21 @@ struct process {
 	uint64_t asked, asked_ns;
 	uint32_t asked_changes;
 	bool asked_again; /* because the lock of its mappings was held for long */
-	uint32_t uid;     /* of the task that it was asked for, as in struct stack_key */
-	bool has_owner;   /* it was asked for, when it mattered; */
-	uint64_t owner;   /* as process/trust.h has it */
+	uint32_t uid;     /* of the task whose sample needed it, as in struct stack_key */
+	bool has_owner;   /* the owner is known: it is looked up when it matters */
+	uint64_t owner;   /* see process/trust.h */
 	struct process_event *since;
 	size_t nr_since, room_since;
 	struct budget budget;
 	UT_hash_handle hh;
-	struct process *prev, *next; /* in the order of .program */
+	struct process *prev, *next; /* by .program */
 };
 
 /* each may be NULL */
 struct process_observer {
 	/*
-	 * called before all mappings of the process are replaced or dropped. Lost events do not
-	 * call it: the process is read again
+	 * Called before the mappings of the process are replaced or dropped as a whole. After lost
+	 * events, it is called only for processes that have ended; the others are read again.
 	 */
 	void (*invalidated)(void *arg, pid_t pid);
 	/* an event has changed the mappings */
@@ -103,8 +103,8 @@ struct processes {
 	uint64_t look_ns;     /* when processes_limit_memory() looks next */
 	bool all, children;   /* follow every process; follow what the known ones fork */
 	/*
-	 * with .all: was it selected by -p, -t or as the command? Then it is not refused for the
-	 * time that it takes. NULL: none was
+	 * with .all: was it selected by -p, -t or as the command? Then it is not refused because it
+	 * takes too much CPU time. NULL: none was
 	 */
 	bool (*is_named)(void *arg, pid_t pid);
 	void *named_arg;
@@ -117,8 +117,8 @@ bool process_is_gone(pid_t pid);
 /* NULL: not known. Valid until processes_apply(), processes_read() or processes_free() */
 struct process *processes_find(const struct processes *processes, pid_t pid);
 /*
- * The first process whose program has begun after this one, of all by .program; others follow by
- * ->next. NULL: there is none
+ * The first process whose program has begun after this one; the next ones follow by ->next. NULL:
+ * there is none
  */
 struct process *processes_after(const struct processes *processes, uint64_t program);
 /* Finds or adds the process. NULL: no memory */
@@ -148,13 +148,14 @@ struct process *processes_read(struct processes *processes, uint64_t tag, int er
 void process_refuse(struct processes *processes, struct process *process, int error);
 /*
  * The process has cost this much CPU time, besides its events. If all processes are followed, and
- * it costs too much, it is refused, unless it was named. If all together take half of the time,
- * each may take a quarter as much.
+ * it costs too much, it is refused, unless it was named. While all together take more than half of
+ * the time, the initial amount of each is a quarter.
  */
 void process_charge(struct processes *processes, struct process *process, uint64_t cost_ns);
 /*
- * While the tool has allocated more than this many bytes, refuses processes of the user who has
- * most mappings, the largest first. It checks only from time to time.
+ * While the tool has allocated more than this many bytes, refuses processes of the user who has the
+ * most mappings, the largest first, but none with few mappings. Root's come last. It checks only
+ * from time to time.
  */
 void processes_limit_memory(struct processes *processes, uint64_t bytes);
 /* how many processes were refused at some time, at most MAX_REFUSALS */

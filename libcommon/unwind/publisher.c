@@ -47,7 +47,7 @@ static void drop_runtimes(struct publication *publication)
 	memset(publication->runtimes, 0, sizeof(publication->runtimes));
 }
 
-/* May it have to be published again? */
+/* Adds it to those that may have to be published again, or removes it from them. */
 static void set_changed(struct publisher *p, struct publication *publication, bool changed)
 {
 	if (changed == (publication->prev != NULL))
@@ -190,7 +190,7 @@ static void find_runtime(const struct publisher *p, struct publication *publicat
 	}
 }
 
-/* Has the runtime say what the kernel has to know, if the table of the runtime's file is made. */
+/* Asks the runtime what the kernel has to know, once the table of the runtime's file is made. */
 static void describe_runtime(const struct publisher *p, const struct publication *publication,
 			     const struct process *process, struct runtime_process *of,
 			     struct published_runtimes *says)
