@@ -20,7 +20,7 @@
 #define RECORDS_BYTES (16 << 20)
 
 const volatile bool with_user_stacks = true, with_kernel_stacks = true;
-/* wallprof's: keys have numbers, to which periods refer; set before loading */
+/* for wallprof: keys get numbers, by which its records name them; set before loading */
 const volatile bool keys_apart;
 
 struct {
@@ -208,7 +208,8 @@ VERIFIED_ONCE __u32 send_numbered_key(const struct stack_key *key, __u64 *id,
 {
 	struct key_record record = { .kind = RECORD_KEY };
 	__u32 *known, number, uid;
-	__u64 nr, name; /* name: *id; 6.1 accepts no map key in memory of an argument */
+	__u64 nr,
+		name; /* name: a copy of *id, since 6.1 takes no map key by an argument's pointer */
 
 	if (!key || !id || !stats)
 		return 0;

@@ -53,7 +53,7 @@ void stack_store_on_stack(struct stack_store *store,
  * programs are attached. 0 or -errno
  */
 int stack_store_drain(struct stack_store *store, unsigned ms);
-/* CLOCK_MONOTONIC: what was in the ring buffers then has been taken. */
+/* CLOCK_MONOTONIC: all that was in the ring buffers at this time has been taken. */
 uint64_t stack_store_drained_ns(const struct stack_store *store);
 /* for poll(): readable when a record is urgent: a raw sample, or a stack with a runtime's frames */
 int stack_store_fd(const struct stack_store *store);
@@ -101,18 +101,18 @@ const struct stack_entry *stack_store_numbered(const struct stack_store *store, 
 int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flags,
 			 struct stack_entry **entries, size_t *nr);
 /*
- * For reports at intervals, when the entries that were handed out are not used any more: forgets
+ * For reports at intervals, once the entries that were handed out are not used any more. Forgets
  * the values that have not grown since the last call; they begin again from 0. With `stacks`, also
- * forgets the stacks and the wakers that no value has named since the last call but one. They are
- * sent again when they occur again.
+ * forgets the stacks and wakers that no value has named between the last two calls and this one.
+ * The kernel sends them again if they occur again.
  */
 void stack_store_forget(struct stack_store *store, bool stacks);
 
-/* Calls see() with the frames of each user stack. What they name must be kept. */
+/* Calls see() with the frames of each user stack: the modules that they name must be kept. */
 void stack_store_each_stack(const struct stack_store *store, see_frames_fn *see, void *see_arg);
 /*
- * Sets a function that stack_store_each_stack() calls, too: it calls see() for copies of stacks
- * that the store may forget.
+ * For who keeps copies of stacks that the store may forget: sets a function that calls see() for
+ * them. stack_store_each_stack() calls it, too.
  */
 void stack_store_add_copies(struct stack_store *store,
 			    void (*each)(void *arg, see_frames_fn *see, void *see_arg), void *arg);

@@ -58,14 +58,14 @@ struct frame_name namer_find(struct namer *namer, pid_t pid, uint64_t frame);
 bool namer_open_file(struct namer *namer, struct module *module, struct opened_elf *opened,
 		     struct debug_key *debug);
 
-/* Fetches the debug file of a module that lacks one, once. True: it is there now */
+/* Fetches the debug file of a module that has none; tries it once. True: it is there now */
 bool namer_fetch(struct namer *namer, struct module *module);
 
 /*
  * Forgets names of modules that are forgotten. If names take much memory, also forgets the names
  * that were not used since the call before the last one. Names of code in no file stay, but
- * namer_see() asks for them once more. The next report has all of its time for names again. Call it
- * after each report, when no name is in use.
+ * namer_see() asks for them once more. The time that the next report may take for names begins
+ * anew. Call it after each report, when no name is in use.
  */
 void namer_forget(struct namer *namer);
 

@@ -154,7 +154,7 @@ static int sort_paths(struct made_report *made, size_t nr)
 	return 0;
 }
 
-/* of the first entries, so many */
+/* of the first nr entries */
 static void find_paths(struct made_report *made, size_t nr)
 {
 	int error = 0;
@@ -280,7 +280,7 @@ static size_t before_ending(const char *name)
 	return dot ? (size_t)(dot - name) : strlen(name);
 }
 
-/* Intervals that began at the same time, as far as the name tells it, have numbers from 2 on. */
+/* If the time in the name is the last report's, too, adds a number to it, from 2 on. */
 static void tell_apart(struct run *run, char name[PATH_MAX])
 {
 	static struct {

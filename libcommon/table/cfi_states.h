@@ -9,10 +9,10 @@
  * eight bytes are remembered in a cache, by which nearly all of a file is compiled; the others are
  * run by cfi_run().
  *
- * Instructions that advance the location, remember or restore a state are not among these:
- * fde_rows_write() (unwind_table.c), which runs the FDEs, does them, on numbers.
+ * Instructions that advance the location, or remember or restore a state, are no transitions:
+ * fde_rows_write() (unwind_table.c) executes them, on the states' numbers.
  *
- * There are few states: libcrypto has 618, Chromium some thousand.
+ * There are few states: libcrypto has 618, Chromium some thousands.
  */
 #ifndef EHPERF_TABLE_CFI_STATES_H
 #define EHPERF_TABLE_CFI_STATES_H
@@ -61,7 +61,7 @@ struct cfi_memo {
 
 struct cfi_states {
 	int error; /* sticky: 0, -ENOMEM, or -EOVERFLOW (more than a table has room for rules) */
-	/* distinct, in order of appearance; two of them may have one rule, which is rare */
+	/* distinct, in order of appearance; seldom, two states have the same rule */
 	struct cfi_state *all;
 	uint32_t *slot_of; /* of each state, 0 at first: the row writer's (row_writer.h) */
 	size_t nr, max, max_slots_of;

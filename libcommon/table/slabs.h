@@ -24,8 +24,8 @@ struct slabs;
 
 struct slab_source {
 	/*
-	 * SLAB_VALUE_SIZE zeroed bytes, which are to be slab `number` (0, 1, 2, ...): 0 or -errno.
-	 * Not freed by slabs_free().
+	 * Sets *bytes to SLAB_VALUE_SIZE zeroed bytes for slab `number` (0, 1, 2, ...), which
+	 * slabs_free() does not free. 0 or -errno
 	 */
 	int (*add)(void *arg, uint32_t number, uint8_t **bytes);
 	void *arg;

@@ -36,7 +36,8 @@ struct process {
 	struct proc_maps maps;
 	bool complete; /* maps holds all mappings: they were followed from exec on, or read */
 	/*
-	 * when the last reading was asked for, or the process added: maps has all events until then
+	 * when the last reading was asked for, or the process was added: maps includes all events
+	 * up to then
 	 */
 	uint64_t read_ns;
 	uint64_t looked_ns, look_took_ns; /* when /proc was last read, and how long that took */

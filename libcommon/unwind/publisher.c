@@ -262,7 +262,7 @@ void publisher_find_compiled(struct publisher *p, const struct processes *proces
 
 /* ---- publishing: describe, write, make live ---- */
 
-/* What the process's next list says. Asks for the tables that its modules lack. 0 or -ENOMEM */
+/* Fills in what the process's next list is to say, and asks for missing tables. 0 or -ENOMEM */
 static int describe(struct publisher *p, struct publication *publication,
 		    const struct process *process, const struct process_image *image,
 		    struct mapping_contents *contents)
@@ -459,7 +459,7 @@ const struct runtime_process *publisher_generator(const struct publisher *p, pid
 	return publication ? generator_of(publication) : NULL;
 }
 
-/* the number of this mapping among those that the process has now; 0: it is not mapped any more */
+/* the number that this mapping of a list has now; 0: the process has unmapped it */
 static uint64_t number_of(const struct publication *publication,
 			  const struct published_mapping *mapping)
 {
