@@ -118,7 +118,8 @@ deps:
 
 # the libraries that a build for another machine is linked with
 build-deps:
-	tests/fetch-$(ARCH) $(SYSROOT) $(filter %-dev,$(call packages,build))
+	tests/fetch-$(ARCH) $(SYSROOT) \
+		$(filter-out dpkg-dev,$(filter %-dev,$(call packages,build) $(if $(STATIC),$(call packages,static))))
 
 # `make deps GOAL`: first the one, then the other
 ifneq ($(filter deps,$(MAKECMDGOALS)),)
@@ -221,7 +222,8 @@ $(foreach t,$(TOOLS),$(eval $(call tool,$t)))
 $(foreach t,$(BPF_TOOLS),$(eval $(call bpf_tool,$t)))
 
 $(B)/libZydis.a:
-	man/package/zydis-archive $(B)
+	CC='$(if $(SYSROOT),$(subst $(SYSROOT),$(abspath $(SYSROOT)),$(CC)),$(CC))' AR=$(AR) \
+		man/package/zydis-archive $(B)
 
 # one command beside them
 $(B)/ehperf: tools/ehperf Makefile
@@ -417,8 +419,9 @@ dist:
 		--transform 's,^,$(NAME_VERSION)/,' -T - -cf - | \
 		gzip -n > $(B)/$(NAME_VERSION).tar.gz
 
-# build/ehperf_VERSION_amd64.deb, for the release of Debian that this is run on
+# build/ehperf_VERSION_MACHINE.deb, for the machine and the release of Debian that this is run on
 deb: dist
+	$(if $(filter-out $(HOST_ARCH),$(ARCH)),$(error make deb: build the package for $(ARCH) on such a machine))
 	rm -rf $(B)/deb && mkdir -p $(B)/deb
 	tar -C $(B)/deb -xzf $(B)/$(NAME_VERSION).tar.gz
 	cp -r man/package/debian $(B)/deb/$(NAME_VERSION)/debian
@@ -440,5 +443,5 @@ clean:
 	rm -rf $(B)
 
 # what is unpacked there has directories that end in .d
--include $(filter-out $(foreach d,arm64 files sysroot guest musl kernels deb debian,$(B)/$d/%),\
+-include $(filter-out $(foreach d,arm64 static files sysroot guest musl kernels deb debian,$(B)/$d/%),\
 	$(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d $(B)/*/*/*/*/*.d $(B)/*/*/*/*/*/*.d))
