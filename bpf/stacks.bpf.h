@@ -50,7 +50,7 @@ static __always_inline __u64 this_second(void)
  */
 __u64 full_second;
 
-/* with keys_apart, users who have their part of `sent`: their other keys get no number */
+/* with keys_apart: users who have used up their share of `sent`. Their new keys get no number */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -199,9 +199,9 @@ static __always_inline __u64 hash_key(const struct stack_key *key)
 
 /*
  * Sends a key, unless it was sent before. Its stacks must have been sent. Returns its number, from
- * 1 on; *id: its ID. Returns 0 without keys_apart. Returns 0 and sends nothing if its user has too
- * many keys, or if `sent` is full. If the ring buffer is full, the next call with this key tries
- * again.
+ * 1 on; *id: its ID. Returns 0 without keys_apart. With it, returns 0 and sends nothing if its user
+ * has too many keys, or if `sent` was full in this second. If the ring buffer is full, the next
+ * call with this key tries again.
  */
 VERIFIED_ONCE __u32 send_numbered_key(const struct stack_key *key, __u64 *id,
 				      struct stack_stats *stats)
@@ -536,9 +536,9 @@ static __always_inline void count_stacks(void *ctx)
 }
 
 /*
- * At switches, raw samples are limited, because a stack is copied with interrupts off, which takes
- * microseconds: to so many a second on each CPU for root, and as many for all others together.
- * Users with the same uid % RAW_USERS get at most half of that.
+ * At a switch, a stack is copied with interrupts off, which takes microseconds. So each CPU sends
+ * at most so many raw samples a second for root, and as many for all other users together. Users
+ * with the same uid % RAW_USERS get at most half of that.
  */
 #define RAW_PER_SECOND 2000
 

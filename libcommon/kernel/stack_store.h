@@ -32,7 +32,7 @@ size_t stack_store_bytes(const struct stack_store *store);
 uint32_t stack_store_crowded(const struct stack_store *store, uint32_t *uid);
 
 /*
- * Sets the handler of records that are neither stacks nor values. stack_store_drain() returns its
+ * Sets the handler of records that are not stacks, values or keys. stack_store_drain() returns its
  * errors.
  */
 void stack_store_pass_on(struct stack_store *store,
@@ -103,16 +103,16 @@ int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flag
 /*
  * For reports at intervals, once the entries that were handed out are not used any more. Forgets
  * the values that have not grown since the last call; they begin again from 0. With `stacks`, also
- * forgets the stacks and wakers that no value has named between the last two calls and this one.
- * The kernel sends them again if they occur again.
+ * forgets the stacks and wakers that no value has named since the call before the last one. The
+ * kernel sends them again if they occur again.
  */
 void stack_store_forget(struct stack_store *store, bool stacks);
 
 /* Calls see() with the frames of each user stack: the modules that they name must be kept. */
 void stack_store_each_stack(const struct stack_store *store, see_frames_fn *see, void *see_arg);
 /*
- * For who keeps copies of stacks that the store may forget: sets a function that calls see() for
- * them. stack_store_each_stack() calls it, too.
+ * Others may keep copies of stacks that the store forgets. Sets a function that calls see() for
+ * these copies; stack_store_each_stack() calls it, too.
  */
 void stack_store_add_copies(struct stack_store *store,
 			    void (*each)(void *arg, see_frames_fn *see, void *see_arg), void *arg);

@@ -3,10 +3,11 @@
  * What was measured, interval by interval: the stacks of the last intervals, or of all since a
  * start, summed up. It copies the stacks that it is given, equal ones once.
  *
- * Its memory is bounded. If it is full, old intervals go first. Then the coldest stacks that only
- * such intervals had are summed up over all threads; these sums have PID and TID 0. Then the
- * coldest stacks are summed up by end reason and flags; the frame of such a sum is a
- * FRAME_SUMMED().
+ * Its memory is bounded. Intervals may take a quarter of it; beyond that, the oldest are dropped.
+ * When it is full, the coldest stacks that no kept interval has are summed up over all threads:
+ * such a sum has PID and TID 0. If that is not enough, such stacks are summed up by end reason and
+ * flags: the frame of such a sum is a FRAME_SUMMED(). If that is not enough either, older intervals
+ * are dropped, and it begins again.
  */
 #ifndef EHPERF_LIVE_HISTORY_H
 #define EHPERF_LIVE_HISTORY_H
@@ -26,9 +27,9 @@ struct history *history_new(const struct measure *measure, uint64_t began_ns, si
 void history_free(struct history *history);
 
 /*
- * Adds what came, and what was lost, from the end of the last interval until now. lost: by the
- * rows of a table of losses. Less than 0: so many were counted too many in earlier intervals. 0 or
- * -ENOMEM
+ * Adds what came, and what was lost, from the end of the last interval until now. lost[i]: in row i
+ * of the table of losses. A negative number corrects earlier intervals, which counted too many. 0
+ * or -ENOMEM
  */
 int history_add(struct history *history, const struct stack_entry *entries, size_t nr,
 		const int64_t lost[MAX_LOSSES], uint64_t until_ns);
@@ -44,8 +45,8 @@ struct history_part {
 	int64_t lost[MAX_LOSSES];
 	uint64_t from_ns, until_ns;
 	/*
-	 * The same as from_ns and lost; but with weights, when the first interval began, and all
-	 * losses since
+	 * by history_take(): equal to from_ns and lost; by history_take_decaying(): when the first
+	 * interval began, and all losses since then, without weights
 	 */
 	uint64_t first_ns;
 	int64_t lost_since_first[MAX_LOSSES];

@@ -21,9 +21,9 @@
 struct workers;
 
 /*
- * For whom a job is done: in the upper half a user, or 0 for root and the users that count as root
- * (process/trust.h); in the lower half what the caller likes, to divide a user's jobs among several
- * owners
+ * An owner, a uint64_t, says for whom a job is done. The upper half is a user, or 0 for root and
+ * the users that count as root (process/trust.h). The caller chooses the lower half, to divide a
+ * user's jobs among several owners.
  */
 #define OWNERS_UID(owner) ((uint32_t)((owner) >> 32))
 #define OWNERS_APART      (UINT64_MAX << 32) /* limits.apart of a worker that serves one user only */
@@ -31,8 +31,8 @@ struct workers;
 struct worker_answer {
 	uint64_t tag; /* of the job */
 	/*
-	 * 0, -ETIMEDOUT (the worker slept), -ETIME (too much CPU), -ECHILD (it died), -ENOMEM,
-	 * -EAGAIN (no worker can be started)
+	 * 0, -ETIMEDOUT (the worker was blocked for too long, or see workers_ask()), -ETIME (too
+	 * much CPU time), -ECHILD (it died), -ENOMEM, -EAGAIN (no worker can be started)
 	 */
 	int error;
 	/* a copy, which no worker can change any more; valid until the next take or free */
@@ -58,11 +58,12 @@ void workers_free(struct workers *workers);
 
 /*
  * Adds a job, which begins when a worker is free. The request is copied. The owner who has used the
- * least of the workers' time recently comes next. With an opener, that is CPU time, and the time
- * that opening took.
- * If the set has several workers, one is kept free for root while other users use much time. A user
- * whose workers wait for servers that hang, and do not end when they are killed, gets -ETIMEDOUT
- * for each job. 0, -E2BIG or -ENOMEM
+ * least of the workers' time recently comes next. With an opener, a job's time is its CPU time and
+ * the time that opening took; without one, all time from its beginning to its end.
+ *
+ * If the set has several workers, one is kept free for root while other users use much time. A
+ * worker that waits for a server that hangs does not end when it is killed. While a user has too
+ * many of these, each of the user's jobs gets -ETIMEDOUT. 0, -E2BIG or -ENOMEM
  */
 int workers_ask(struct workers *workers, uint64_t tag, uint64_t owner, const void *request,
 		size_t bytes);

@@ -52,8 +52,8 @@ int namer_learn(struct namer *namer, const struct stack_entry *entries, size_t n
 struct frame_name namer_find(struct namer *namer, pid_t pid, uint64_t frame);
 
 /*
- * Opens the module's file and what may be its debug files, whose key is *debug. All are the
- * caller's; opened->fd is negative for the vDSO. False: it cannot be opened now
+ * Opens the module's file and what may be its debug file; *debug is the key that tells the right
+ * one. All are the caller's; opened->fd is negative for the vDSO. False: it cannot be opened now
  */
 bool namer_open_file(struct namer *namer, struct module *module, struct opened_elf *opened,
 		     struct debug_key *debug);
@@ -63,8 +63,8 @@ bool namer_fetch(struct namer *namer, struct module *module);
 
 /*
  * Forgets names of modules that are forgotten. If names take much memory, also forgets the names
- * that were not used since the call before the last one. Names of code in no file stay, but
- * namer_see() asks for them once more. The time that the next report may take for names begins
+ * that were not used since the call before the last one. For names of code in no file that stay,
+ * namer_see() asks once more. The time that the next report may take for names begins
  * anew. Call it after each report, when no name is in use.
  */
 void namer_forget(struct namer *namer);

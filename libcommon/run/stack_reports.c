@@ -89,8 +89,8 @@ static size_t count_idle_threads(const struct stack_entry *entries, size_t nr)
 }
 
 /*
- * Idle waits are marked before: only all entries tell whether all threads are idle, and how often
- * each was woken.
+ * Idle waits must be marked before: that needs all entries, which tell whether all threads are idle
+ * and how often each was woken.
  */
 static void leave_only(struct made_report *made, const struct stack_pattern *only)
 {
@@ -303,9 +303,9 @@ static void tell_apart(struct run *run, char name[PATH_MAX])
 }
 
 /*
- * All reports go to run->out, the output in use; or, with --every and strftime(3) conversions in
- * the output's name, each to its own file, which gets its final name when it is complete. Makes
- * run->out the file of the report of what was measured from then on; JSON gets its first line.
+ * All reports go to run->out, the output in use. Or, with --every and strftime(3) conversions in
+ * the output's name, each goes to its own file, which gets its final name when it is complete. Then
+ * this makes run->out the file of the report whose time began then; JSON gets its first line.
  */
 static void begin_report(struct run *run, time_t began)
 {

@@ -44,15 +44,19 @@ struct cie_class {
 	int64_t data_align;
 	uint32_t initial; /* state */
 	uint8_t fde_encoding;
-	bool bad; /* its program does not decode, or has instructions that no CIE may have */
+	/*
+	 * its program does not decode, or has instructions that no CIE may have, or its return
+	 * address is in another column than the machine's
+	 */
+	bool bad;
 };
 
 /* a remembered transition */
 #define MEMO_SHIFT 11
 struct cfi_memo {
 	/*
-	 * up to 8 bytes, zero-extended, which is unambiguous: none of them is a nop, the only
-	 * instruction of value 0. 0: empty
+	 * up to 8 bytes of whole instructions, filled up with zeros: a zero there would be a nop,
+	 * and there are none among them. So different instructions differ. 0: empty
 	 */
 	uint64_t ops;
 	uint32_t from; /* class << 20 | state */
@@ -61,7 +65,7 @@ struct cfi_memo {
 
 struct cfi_states {
 	int error; /* sticky: 0, -ENOMEM, or -EOVERFLOW (more than a table has room for rules) */
-	/* distinct, in order of appearance; seldom, two states have the same rule */
+	/* distinct, in order of appearance. Two may have the same rule and differ otherwise */
 	struct cfi_state *all;
 	uint32_t *slot_of; /* of each state, 0 at first: the row writer's (row_writer.h) */
 	size_t nr, max, max_slots_of;
@@ -87,8 +91,8 @@ void cfi_states_init(struct cfi_states *s);
 void cfi_states_free(struct cfi_states *s);
 
 /*
- * The number of a state that is not of CFI and has this rule: no instructions are applied to it. 0
- * with s->error set on failure
+ * The number of a state for a rule that does not come from CFI; instructions must not be applied to
+ * it. 0 with s->error set on failure
  */
 uint32_t cfi_states_of_rule(struct cfi_states *s, const struct eh_rule *rule);
 

@@ -5,8 +5,8 @@
  * time: after each event, the mappings here are those of its moment, even if the process has exited
  * since.
  *
- * This module keeps only mappings. A module that keeps its own state per process keeps it by PID,
- * and is an observer.
+ * This module keeps mappings, and what is needed to follow and to refuse processes. A module that
+ * keeps its own state per process keeps it by PID, and is an observer.
  */
 #ifndef EHPERF_UNWIND_PROCESSES_H
 #define EHPERF_UNWIND_PROCESSES_H
@@ -36,14 +36,17 @@ struct process {
 	struct proc_maps maps;
 	bool complete; /* maps holds all mappings: they were followed from exec on, or read */
 	/*
-	 * when the last reading was asked for, or the process was added: maps includes all events
-	 * up to then
+	 * when the last reading was asked for, or unwinder_expect() was called; 0: neither. maps
+	 * includes all events up to then
 	 */
 	uint64_t read_ns;
 	uint64_t looked_ns, look_took_ns; /* when /proc was last read, and how long that took */
 	uint64_t version;                 /* of maps, from 1 on: changes whenever maps does */
 	uint64_t program; /* a unique number of the program that it runs: changes at each exec */
-	/* the kernel's count of changes: the highest of a reading or a PROCESS_UNMAPPED event */
+	/*
+	 * the kernel's count of changes: the highest that a reading or a PROCESS_UNMAPPED event has
+	 * brought
+	 */
 	uint32_t changes;
 	uint64_t event_ns;          /* the time of the last event that was applied */
 	struct process_image image; /* when maps was read; {}: not known */
@@ -60,7 +63,7 @@ struct process {
 	uint64_t asked, asked_ns;
 	uint32_t asked_changes;
 	bool asked_again; /* because the lock of its mappings was held for long */
-	uint32_t uid;     /* of the task whose sample needed it, as in struct stack_key */
+	uint32_t uid;     /* for whom its mappings are read: a task's, as in struct stack_key */
 	bool has_owner;   /* the owner is known: it is looked up when it matters */
 	uint64_t owner;   /* see process/trust.h */
 	struct process_event *since;
@@ -104,8 +107,8 @@ struct processes {
 	uint64_t look_ns;     /* when processes_limit_memory() looks next */
 	bool all, children;   /* follow every process; follow what the known ones fork */
 	/*
-	 * with .all: was it selected by -p, -t or as the command? Then it is not refused because it
-	 * takes too much CPU time. NULL: none was
+	 * with .all: was it selected by -p, -t or as the command? Such a process is never refused
+	 * for its CPU time. NULL: none was
 	 */
 	bool (*is_named)(void *arg, pid_t pid);
 	void *named_arg;
@@ -135,8 +138,8 @@ void processes_free(struct processes *processes);
 uint64_t process_asked(struct processes *processes, struct process *process, uint32_t changes);
 /*
  * The reading with this tag has arrived, or has failed with this -errno; takes over the maps.
- * image: the process's after the reading; {}: not known. Returns the process; NULL: it is gone, or
- * the reading is out of date
+ * image: that of the process after the reading; {}: not known. Returns the process; NULL: it is
+ * gone, or the reading is out of date
  */
 struct process *processes_read(struct processes *processes, uint64_t tag, int error,
 			       struct proc_maps *maps, const struct process_image *image);
@@ -149,8 +152,8 @@ struct process *processes_read(struct processes *processes, uint64_t tag, int er
 void process_refuse(struct processes *processes, struct process *process, int error);
 /*
  * The process has cost this much CPU time, besides its events. If all processes are followed, and
- * it costs too much, it is refused, unless it was named. While all together take more than half of
- * the time, the initial amount of each is a quarter.
+ * it costs too much, it is refused, unless it was named. While all together cost more than half of
+ * the time, each has only a quarter of its initial amount.
  */
 void process_charge(struct processes *processes, struct process *process, uint64_t cost_ns);
 /*

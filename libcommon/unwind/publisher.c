@@ -227,7 +227,7 @@ static void describe_runtimes(const struct publisher *p, struct publication *pub
 	}
 }
 
-/* Finds runtimes whose files were compiled after the list was written. */
+/* Finds runtimes in files whose tables were made after the list was written. */
 static void find_compiled_runtimes(const struct publisher *p, struct publication *publication,
 				   const struct process *process)
 {
@@ -459,7 +459,10 @@ const struct runtime_process *publisher_generator(const struct publisher *p, pid
 	return publication ? generator_of(publication) : NULL;
 }
 
-/* the number that this mapping of a list has now; 0: the process has unmapped it */
+/*
+ * The list may be old: the number of the mapping that ends at the same address now; 0: there is
+ * none
+ */
 static uint64_t number_of(const struct publication *publication,
 			  const struct published_mapping *mapping)
 {
