@@ -1207,6 +1207,7 @@ last_line_has() { screen | tail -n 1 | grep -qE -e "$1"; }
 	[ "$(jq -r 'select(.type == "summary").only' "$WORK/only.jsonl")" = "^$pid\$" ]
 	[ "$(jq -s 'map(select(.type == "period")) | length' "$WORK/only.jsonl")" -gt 10 ]
 	valid_json "$WORK/only.jsonl"
+	jq -r 'select(.type == "summary").said' "$WORK/only.jsonl" | grep -qx "wallprof: these are only the threads with stacks that match \"^$pid\\$\""
 	keys q
 	wait_until_left
 

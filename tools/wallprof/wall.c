@@ -8,6 +8,7 @@
 
 #include "process/thread_state.h"
 #include "report/counted.h"
+#include "report/escape.h"
 #include "report/idle.h"
 #include "report/stack_labels.h"
 #include "stacks_abi.h"
@@ -123,6 +124,12 @@ void wall_summary(FILE *out, const struct wall *w)
 	if (of_machine)
 		fprintf(out, ", and %" PRIu64 " on the whole machine", of_machine);
 	putc('\n', out);
+	if (w->only) {
+		fprintf(out, "%s: these are only the threads with stacks that match \"",
+			program_invocation_short_name);
+		print_message(out, w->only);
+		fputs("\"\n", out);
+	}
 	idle_print(out, program_invocation_short_name, w->idle_threads, w->idle_ns);
 	stack_summary_print_ends(out, &w->ends);
 	losses_print(out, program_invocation_short_name, w->losses, w->nr_losses,
