@@ -417,7 +417,8 @@ int timeline_finish(struct timeline *t)
 
 	HASH_ITER(hh, t->alive, alive, next)
 		end_alive(t, alive, false);
-	qsort(t->lives, t->nr_lives, sizeof(*t->lives), by_process);
+	if (t->nr_lives)
+		qsort(t->lives, t->nr_lives, sizeof(*t->lives), by_process);
 	return spool_error(t->spool);
 }
 
