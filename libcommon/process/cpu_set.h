@@ -33,8 +33,8 @@ struct cpu_watch {
 int cpu_watch_open(struct cpu_watch *watch);
 /*
  * 1: the CPUs have changed since the last look, or since opening, and are *online now; 0: they have
- * not, or the last look was a moment ago: looking takes system calls. Or -errno. A CPU that went offline and has come back meanwhile is left out once, because
- * events on it have ended
+ * not, or the last look was a moment ago: looking takes system calls. Or -errno. A CPU that went
+ * offline and has come back meanwhile is left out once, because events on it have ended
  */
 int cpu_watch_changed(struct cpu_watch *watch, struct cpu_set *online);
 void cpu_watch_close(struct cpu_watch *watch);

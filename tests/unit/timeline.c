@@ -193,7 +193,10 @@ static bool copy_is_whole(struct timeline *t, uint64_t from_ns, uint64_t to_ns)
 	return whole;
 }
 
-/* Records of one thread that come late, twice, out of order, or never. Returns what it is in the end. */
+/*
+ * Records of one thread that come late, twice, out of order, or never. Returns a digest of what the
+ * timeline is in the end.
+ */
 static uint64_t test_any_order(unsigned seed, bool copied)
 {
 	struct timeline *t = begin();

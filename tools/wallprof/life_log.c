@@ -129,8 +129,11 @@ void life_log_free(struct life_log *log)
 
 /* ---- writing ---- */
 
+/* A copy writes nothing, and once the spool has failed, nothing is written. */
 static void flush_part(struct life_log *log)
 {
+	if (log->is_copy || log->spool->error)
+		return;
 	if (array_reserve(&log->parts, &log->part_room, log->nr_parts + 1)) {
 		log->spool->error = -ENOMEM;
 		return;
@@ -145,7 +148,7 @@ static void flush_part(struct life_log *log)
 /* Room for one more entry; false: the spool has failed, and nothing is kept any more */
 static bool make_room(struct life_log *log)
 {
-	if (!log->spool->error && !log->is_copy && log->used + MAX_ENTRY > PART_BYTES)
+	if (log->used + MAX_ENTRY > PART_BYTES)
 		flush_part(log);
 	if (!log->spool->error && array_reserve(&log->bytes, &log->room, log->used + MAX_ENTRY))
 		log->spool->error = -ENOMEM;
@@ -259,7 +262,7 @@ uint32_t life_log_last(struct life_log *log, uint32_t last, uint64_t time_ns, in
 
 void life_log_close(struct life_log *log)
 {
-	if (log->used && !log->spool->error && !log->is_copy)
+	if (log->used)
 		flush_part(log);
 	if (log->used)
 		return;

@@ -207,9 +207,7 @@ struct served {
 	struct wallprof_bpf *bpf;
 	struct stack_session *session;
 	const struct options *options;
-	struct stack_store *store;
 	struct timeline *timeline;
-	uint64_t period_ns;
 	struct stack_entry *entries;
 	size_t room;
 };
@@ -248,7 +246,7 @@ static int take_open(const struct served *s, uint64_t *until_ns)
 	void *records;
 	size_t size;
 	bool drained;
-	int error = stack_store_drain(s->store, SERVED_DRAIN_MS);
+	int error = stack_store_drain(s->session->store, SERVED_DRAIN_MS);
 
 	if (error)
 		return error;
@@ -258,8 +256,8 @@ static int take_open(const struct served *s, uint64_t *until_ns)
 	if (error)
 		return error;
 	/* keys of open periods, and what came before them */
-	error = stack_store_drain(s->store, SERVED_DRAIN_MS);
-	drained = stack_store_drained_ns(s->store) >= s->bpf->bss->listed_ns;
+	error = stack_store_drain(s->session->store, SERVED_DRAIN_MS);
+	drained = stack_store_drained_ns(s->session->store) >= s->bpf->bss->listed_ns;
 	for (size_t at = 0; at + sizeof(struct life_period) <= size && !error;
 	     at += sizeof(struct life_period))
 		error = timeline_take_open(s->timeline,
@@ -299,7 +297,7 @@ static int take_served(void *arg, struct stack_entry **entries, size_t *nr, uint
 	for (size_t i = 0; i < nr_keys; i++) {
 		bool any = times[i].blocked_ns || times[i].waiting_ns || times[i].samples;
 		const struct stack_entry *key =
-			any ? stack_store_numbered(s->store, keys[i]) : NULL;
+			any ? stack_store_numbered(s->session->store, keys[i]) : NULL;
 		uint32_t state;
 
 		if (!key || key->key.flags & STACK_PENDING)
@@ -315,7 +313,8 @@ static int take_served(void *arg, struct stack_entry **entries, size_t *nr, uint
 						.waiting_ns = times[i].waiting_ns });
 		put_entry(s, nr, key, KEY_ON_CPU,
 			  (struct stack_value){ .count = times[i].samples,
-						.waiting_ns = times[i].samples * s->period_ns });
+						.waiting_ns =
+							times[i].samples * s->options->period_ns });
 		times[i] = (struct key_times){};
 	}
 	*entries = s->entries;
@@ -331,7 +330,7 @@ struct key_entries {
 	struct placed_stacks placed;
 };
 
-/* measuring: stacks that have not arrived yet are left out, and will be there later. 0 or -ENOMEM */
+/* measuring: stacks that have not arrived yet, but may later, are left out. 0 or -ENOMEM */
 static int find_keys(struct wall *wall, struct key_entries *entries,
 		     const struct stack_session *session, bool measuring)
 {
@@ -412,7 +411,18 @@ static void explain(const struct wall *wall, struct key_entries *entries,
 	stack_session_explain(session, entries->all, entries->nr);
 }
 
-/* Marks the keys of idle threads' waits. Their time is what later sums lack. 0 or -ENOMEM */
+/* the time of idle threads' waits, which later sums lack */
+static uint64_t sum_idle(const struct key_entries *entries)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < entries->nr; i++)
+		if (entries->all[i].idle)
+			ns += stack_entry_ns(&entries->all[i]);
+	return ns;
+}
+
+/* Marks the keys of idle threads' waits. 0 or -ENOMEM */
 static int find_idle(struct wall *wall, struct key_entries *entries,
 		     const struct stack_session *session)
 {
@@ -420,9 +430,8 @@ static int find_idle(struct wall *wall, struct key_entries *entries,
 	int error = idle_mark(entries->all, entries->nr, wall->to_ns - wall->from_ns, &asked,
 			      &wall->writer.names, &wall->idle_threads);
 
-	for (size_t i = 0; i < entries->nr && !error; i++)
-		if (entries->all[i].idle)
-			wall->idle_ns += stack_entry_ns(&entries->all[i]);
+	if (!error)
+		wall->idle_ns = sum_idle(entries);
 	return error;
 }
 
@@ -498,13 +507,11 @@ static int keep_threads(struct made_wall *made, struct timeline *timeline,
 	find_lives(wall);
 	wall_sums_free(&made->sums);
 	error = sum_up_keys(wall, &made->entries, &made->sums);
-	wall->idle_ns = 0;
 	for (size_t i = 0; i < wall->nr_keys && !error; i++)
-		if (wall->keys[i] && idle[i]) {
-			entry_of(wall, &made->entries, i)->idle = true;
-			wall->idle_ns += stack_entry_ns(wall->keys[i]);
-		}
+		if (wall->keys[i])
+			entry_of(wall, &made->entries, i)->idle = idle[i];
 	free(idle);
+	wall->idle_ns = sum_idle(&made->entries);
 	error = error ? error : wall_find_idle_lives(wall);
 	wall->idle_threads = 0;
 	for (size_t i = 0; i < wall->nr_lives && !error; i++)
@@ -679,12 +686,9 @@ int main(int argc, char **argv)
 		      bpf->progs.thread_wakes, bpf->progs.thread_switches);
 	begin_lives(bpf, &session, timeline, o.stacks.run.command);
 
-	served = (struct served){ .bpf = bpf,
-				  .session = &session,
-				  .options = &o,
-				  .store = session.store,
-				  .timeline = timeline,
-				  .period_ns = o.period_ns };
+	served = (struct served){
+		.bpf = bpf, .session = &session, .options = &o, .timeline = timeline
+	};
 	session.source = &source;
 	run_doing(&session.run, "Measuring the time of threads");
 	json_object_object_add(session.run.start, "sample_ns", json_number(o.period_ns));
