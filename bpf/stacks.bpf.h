@@ -20,7 +20,7 @@
 #define RECORDS_BYTES (16 << 20)
 
 const volatile bool with_user_stacks = true, with_kernel_stacks = true;
-/* for wallprof: keys get numbers, by which its records name them; set before loading */
+/* set before loading, by wallprof: keys get numbers, and its records name keys by these */
 const volatile bool keys_apart;
 
 struct {
@@ -32,8 +32,8 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 65536);
-	__type(key, __u64);   /* id of a stack or a key_record */
-	__type(value, __u32); /* a key_record's number */
+	__type(key, __u64);   /* a stack's ID, or that of a key_record */
+	__type(value, __u32); /* the number of the key_record; for a stack: 1 */
 } sent SEC(".maps");
 
 __u64 keys_sent;
@@ -103,7 +103,7 @@ static __always_inline void send_stack(__u64 id, const void *record, __u64 frame
  * Sends a stack with more than DEFAULT_DEPTH frames. The later ones are in own_deep_stack()
  * already; copies the first ones there.
  */
-static __always_inline void send_deep_stack(struct user_walk *u, __u64 bytes,
+static __always_inline void send_deep_stack(struct user_walk *u, __u64 bytes, __u64 wakeup,
 					    struct stack_stats *stats)
 {
 	struct deep_stack *deep = own_deep_stack();
@@ -114,13 +114,13 @@ static __always_inline void send_deep_stack(struct user_walk *u, __u64 bytes,
 	barrier_var(bytes); /* for 6.1's verifier */
 	if (bytes > MAX_DEPTH * 8)
 		bytes = MAX_DEPTH * 8;
-	send_stack(u->stack.id, deep, bytes, MAX_DEPTH * 8, BPF_RB_NO_WAKEUP, stats);
+	send_stack(u->stack.id, deep, bytes, MAX_DEPTH * 8, wakeup, stats);
 }
 
 /* Sends the stack of the last walk. Returns its ID; 0: none */
 VERIFIED_ONCE __u64 send_user_stack(struct user_walk *u, struct stack_stats *stats)
 {
-	__u64 bytes;
+	__u64 bytes, wakeup;
 
 	if (!u || !stats || !u->stack.id)
 		return 0;
@@ -130,11 +130,11 @@ VERIFIED_ONCE __u64 send_user_stack(struct user_walk *u, struct stack_stats *sta
 	u->stack.uid = task_uid(bpf_get_current_task_btf());
 	barrier_var(bytes); /* for 6.1's verifier */
 	/* a runtime may free its functions soon: wake up user space, which reads their names */
+	wakeup = u->has_functions ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
 	if (bytes <= DEFAULT_DEPTH * 8)
-		send_stack(u->stack.id, &u->stack, bytes, DEFAULT_DEPTH * 8,
-			   u->has_functions ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP, stats);
+		send_stack(u->stack.id, &u->stack, bytes, DEFAULT_DEPTH * 8, wakeup, stats);
 	else
-		send_deep_stack(u, bytes, stats);
+		send_deep_stack(u, bytes, wakeup, stats);
 	return u->stack.id;
 }
 
@@ -198,23 +198,25 @@ static __always_inline __u64 hash_key(const struct stack_key *key)
 }
 
 /*
- * Sends a key, unless it was sent before. Its stacks must have been sent. Returns its number, from
- * 1 on; *id: its ID. Returns 0 without keys_apart. With it, returns 0 and sends nothing if its user
- * has too many keys, or if `sent` was full in this second. If the ring buffer is full, the next
- * call with this key tries again.
+ * Sends a key, unless it was sent before; a pending one is sent each time. Its stacks must have
+ * been sent. Sets *id to its ID. If the ring buffer is full, the next call with this key tries
+ * again.
+ *
+ * Returns the key's number, from 1 on. Returns 0 without keys_apart, and once 2^32 numbers are
+ * used. Returns 0 and sends nothing if the key's user has too many keys, or if `sent` was full in
+ * this second.
  */
 VERIFIED_ONCE __u32 send_numbered_key(const struct stack_key *key, __u64 *id,
 				      struct stack_stats *stats)
 {
 	struct key_record record = { .kind = RECORD_KEY };
 	__u32 *known, number, uid;
-	__u64 nr,
-		name; /* name: a copy of *id, since 6.1 takes no map key by an argument's pointer */
+	__u64 nr, copy; /* of *id: 6.1 takes no map key by an argument's pointer */
 
 	if (!key || !id || !stats)
 		return 0;
-	*id = record.id = name = hash_key(key);
-	known = bpf_map_lookup_elem(&sent, &name);
+	*id = record.id = copy = hash_key(key);
+	known = bpf_map_lookup_elem(&sent, &copy);
 	if (known)
 		return *known;
 	uid = key->uid;
@@ -226,7 +228,7 @@ VERIFIED_ONCE __u32 send_numbered_key(const struct stack_key *key, __u64 *id,
 	if (bpf_ringbuf_output(&records, &record, sizeof(record), BPF_RB_NO_WAKEUP))
 		stats->stacks_lost++;
 	else if (!(key->flags & STACK_PENDING) && /* its token is unique */
-		 bpf_map_update_elem(&sent, &name, &number, BPF_ANY) == -E2BIG)
+		 bpf_map_update_elem(&sent, &copy, &number, BPF_ANY) == -E2BIG)
 		full_second = this_second();
 	return number;
 }
@@ -361,7 +363,8 @@ static __always_inline __u64 end_of_stack_at(struct task_struct *task, __u64 sp)
 
 /*
  * Copies the stack from addr on, page by page, because single pages may be absent: some are never
- * touched, and the page into which the stack is just growing is not touched yet.
+ * touched, and the page into which the stack is just growing is not touched yet. Of a large stack,
+ * copies the RAW_NEAR_BYTES at addr, and the last whole pages.
  */
 VERIFIED_ONCE int copy_stack(struct raw_sample *raw, __u64 addr, __u64 end)
 {

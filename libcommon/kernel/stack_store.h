@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Gathers what bpf/stacks.bpf.h sends: frames from the ring buffer, values from the map `values`.
+ * Gathers what bpf/stacks.bpf.h sends: stacks and keys from the ring buffer, values from there and
+ * from the map `values`.
  */
 #ifndef EHPERF_KERNEL_STACK_STORE_H
 #define EHPERF_KERNEL_STACK_STORE_H
@@ -24,7 +25,7 @@ void stack_store_free(struct stack_store *store);
  * Limits the bytes that stacks, keys and values may take, approximately. Without this call there is
  * no limit. Each user has a share. If there is no room for a stack, its values are summed up by
  * thread, with a FRAME_NO_ROOM() as the stack. If there is no room for the sums either, values are
- * lost, and counted as .no_room in the counters below.
+ * lost. stack_store_sum_stats() counts them as .no_room, and the keys without room, too.
  */
 void stack_store_limit(struct stack_store *store, size_t bytes);
 size_t stack_store_bytes(const struct stack_store *store);
@@ -40,8 +41,8 @@ void stack_store_pass_on(struct stack_store *store,
 
 /*
  * Sets a function to be called for each new user stack. pid: a process that has the stack; it may
- * have ended. The function may change the frames, and reduce their number. stack_store_drain()
- * returns its errors.
+ * have ended. The function may change the frames, and reduce their number. Its errors are returned
+ * by what was called: stack_store_drain(), _take() or _add().
  */
 void stack_store_on_stack(struct stack_store *store,
 			  int (*on_stack)(void *arg, pid_t pid, uint32_t uid, uint64_t *frames,
@@ -49,13 +50,15 @@ void stack_store_on_stack(struct stack_store *store,
 			  void *arg);
 
 /*
- * Drains each ring buffer, for ms at most (0: no limit). Call it several times a second while
- * programs are attached. 0 or -errno
+ * Drains the ring buffers, one after the other. Each may take ms; 0: as long as it needs. Call it
+ * several times a second while programs are attached. 0 or -errno
  */
 int stack_store_drain(struct stack_store *store, unsigned ms);
 /* CLOCK_MONOTONIC: all that was in the ring buffers at this time has been taken. */
 uint64_t stack_store_drained_ns(const struct stack_store *store);
-/* for poll(): readable when a record is urgent: a raw sample, or a stack with a runtime's frames */
+/*
+ * for poll(): readable when a record is urgent: a raw sample, or a stack with a runtime's functions
+ */
 int stack_store_fd(const struct stack_store *store);
 
 /*
@@ -101,10 +104,10 @@ const struct stack_entry *stack_store_numbered(const struct stack_store *store, 
 int stack_store_hand_out(struct stack_store *store, uint32_t mask, uint32_t flags,
 			 struct stack_entry **entries, size_t *nr);
 /*
- * For reports at intervals, once the entries that were handed out are not used any more. Forgets
- * the values that have not grown since the last call; they begin again from 0. With `stacks`, also
- * forgets the stacks and wakers that no value has named since the call before the last one. The
- * kernel sends them again if they occur again.
+ * For reports at intervals. Entries that were handed out must not be used any more. Forgets values
+ * that have not grown since the last call: they begin again from 0. With `stacks`, also forgets
+ * stacks and wakers that no value or kept key has named since the call before the last one. The
+ * kernel sends them again when they occur again.
  */
 void stack_store_forget(struct stack_store *store, bool stacks);
 

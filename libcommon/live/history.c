@@ -163,6 +163,7 @@ static void unlist(struct history *h, struct kept_stack *stack)
 	drop(h, stack);
 }
 
+/* Copies the entry's frames that the kept stack lacks: at first they may have been lost. */
 static int keep_all_frames(struct history *h, struct kept_stack *stack,
 			   const struct stack_entry *entry)
 {
@@ -180,7 +181,9 @@ static int keep_all_frames(struct history *h, struct kept_stack *stack,
 	for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
 		const struct stack_frames *kept = frames[i].from;
 
-		if (kept && keep_frames(h, frames[i].all, &kept))
+		if (!kept || *frames[i].to)
+			continue;
+		if (keep_frames(h, frames[i].all, &kept))
 			return -ENOMEM;
 		*frames[i].to = kept;
 	}
@@ -193,24 +196,20 @@ static struct kept_stack *keep(struct history *h, const struct stack_entry *entr
 	struct kept_stack *stack;
 
 	HASH_FIND(hh, h->stacks, &entry->key, sizeof(entry->key), stack);
-	if (stack)
-		return stack;
-	stack = calloc(1, sizeof(*stack));
-	if (!stack)
-		return NULL;
-	stack->refs = 1;
-	stack->entry.key = entry->key;
-	if (entry->waker) {
+	if (!stack) {
+		stack = calloc(1, sizeof(*stack));
+		if (!stack)
+			return NULL;
+		stack->refs = 1;
+		stack->entry.key = entry->key;
+		h->bytes += sizeof(*stack);
+		HASH_ADD(hh, h->stacks, entry.key, sizeof(stack->entry.key), stack);
+	}
+	if (entry->waker && !stack->entry.waker) {
 		stack->waker.key = entry->waker->key;
 		stack->entry.waker = &stack->waker;
 	}
-	h->bytes += sizeof(*stack);
-	if (keep_all_frames(h, stack, entry)) {
-		drop(h, stack);
-		return NULL;
-	}
-	HASH_ADD(hh, h->stacks, entry.key, sizeof(stack->entry.key), stack);
-	return stack;
+	return keep_all_frames(h, stack, entry) ? NULL : stack;
 }
 
 /* ---- intervals ---- */

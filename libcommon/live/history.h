@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What was measured, interval by interval: the stacks of the last intervals, or of all since a
- * start, summed up. It copies the stacks that it is given, equal ones once.
+ * start, summed up. It copies the stacks that it is given; frames that are equal are kept once.
  *
- * Its memory is bounded. Intervals may take a quarter of it; beyond that, the oldest are dropped.
- * When it is full, the coldest stacks that no kept interval has are summed up over all threads:
- * such a sum has PID and TID 0. If that is not enough, such stacks are summed up by end reason and
- * flags: the frame of such a sum is a FRAME_SUMMED(). If that is not enough either, older intervals
- * are dropped, and it begins again.
+ * Its memory has a limit. The last interval is always kept; parts that were taken do not count. If
+ * intervals take more than a quarter, the oldest are dropped. If all is full, cold stacks are
+ * summed up: those that no kept interval has, the coldest first.
+ *  1. Stacks that differ only by thread become one, with PID and TID 0. Those with frames in no
+ *     file stay.
+ *  2. If that is not enough, stacks become one by end reason and flags. Its frame is a
+ *     FRAME_SUMMED().
+ *  3. If that is not enough, the older half of the intervals is dropped, and step 1 follows.
  */
 #ifndef EHPERF_LIVE_HISTORY_H
 #define EHPERF_LIVE_HISTORY_H
@@ -45,8 +48,8 @@ struct history_part {
 	int64_t lost[MAX_LOSSES];
 	uint64_t from_ns, until_ns;
 	/*
-	 * by history_take(): equal to from_ns and lost; by history_take_decaying(): when the first
-	 * interval began, and all losses since then, without weights
+	 * By history_take(): equal to from_ns and lost. By history_take_decaying(): when the first
+	 * kept interval began, and all losses since then, without weights.
 	 */
 	uint64_t first_ns;
 	int64_t lost_since_first[MAX_LOSSES];
@@ -57,9 +60,9 @@ struct history_part {
 };
 
 /*
- * Takes the intervals whose ends are in (until_ns - last_ns, until_ns]. until_ns 0: until the end
- * of the last one. last_ns 0: all since the start, and until_ns must be 0. If none is kept, the
- * part's from_ns is its until_ns. 0 or -ENOMEM
+ * Takes the intervals that ended in (until_ns - last_ns, until_ns]. until_ns 0: until the end of
+ * the last one. last_ns 0: all since the start; until_ns must be 0, too. If no such interval is
+ * kept, the part is empty, and its from_ns is its until_ns. 0 or -ENOMEM
  */
 int history_take(struct history *history, uint64_t last_ns, uint64_t until_ns,
 		 struct history_part *part);

@@ -32,7 +32,8 @@ struct worker_answer {
 	uint64_t tag; /* of the job */
 	/*
 	 * 0, -ETIMEDOUT (the worker was blocked for too long, or see workers_ask()), -ETIME (too
-	 * much CPU time), -ECHILD (it died), -ENOMEM, -EAGAIN (no worker can be started)
+	 * much CPU time), -ECHILD (it died), -EAGAIN (no worker can be started), -E2BIG (the answer
+	 * or the opener's request is too large), -ENOMEM, or what epoll_ctl(2) returned
 	 */
 	int error;
 	/* a copy, which no worker can change any more; valid until the next take or free */
@@ -42,9 +43,10 @@ struct worker_answer {
 };
 
 /*
- * Makes a set of up to nr workers; each starts when it is needed. A starter (worker_starter.h), a
- * process that is forked at the first call of this function, forks them: so they inherit nothing
- * that the caller gets later. If the starter fails, the caller forks them itself. 0 or -errno
+ * Makes a set of up to nr workers; each starts when it is needed. They are forked by a starter
+ * (worker_starter.h), so that they inherit nothing that the caller gets later. All sets share the
+ * starter; a call of this function forks it, if there is none. If it fails, the caller forks the
+ * workers itself. 0 or -errno
  */
 int workers_new(struct workers **workers, unsigned nr, size_t area_bytes,
 		const struct worker_limits *limits, worker_fn *work);
@@ -59,30 +61,30 @@ void workers_free(struct workers *workers);
 /*
  * Adds a job, which begins when a worker is free. The request is copied. The owner who has used the
  * least of the workers' time recently comes next. With an opener, a job's time is its CPU time and
- * the time that opening took; without one, all time from its beginning to its end.
+ * the time until its file was open; without one, all time from its beginning to its end.
  *
  * If the set has several workers, one is kept free for root while other users use much time. A
  * worker that waits for a server that hangs does not end when it is killed. While a user has too
- * many of these, each of the user's jobs gets -ETIMEDOUT. 0, -E2BIG or -ENOMEM
+ * many of these, or all users but root have, the user's jobs get -ETIMEDOUT. 0, -E2BIG or -ENOMEM
  */
 int workers_ask(struct workers *workers, uint64_t tag, uint64_t owner, const void *request,
 		size_t bytes);
 /*
- * Takes back a job with this tag that no worker has begun; several may have it. False: there is
- * none
+ * Takes back one job with this tag that waits. A tag may be that of several jobs. False: no job
+ * with this tag waits
  */
 bool workers_cancel(struct workers *workers, uint64_t tag);
-/* The same for any job; *tag: its tag */
+/* Takes back any job that waits; sets *tag to its tag. */
 bool workers_cancel_any(struct workers *workers, uint64_t *tag);
 /* Drops the job with this tag, and ends the worker that has begun it. */
 void workers_give_up(struct workers *workers, uint64_t tag);
 /* Takes an answer, or a failure. False: no job has ended yet; call again within 100 ms */
 bool workers_take(struct workers *workers, struct worker_answer *answer);
-/* how many workers of this set have ended, ever: what they kept is gone */
+/* how many workers of this set have ended, ever. What an ended worker knew is gone */
 uint64_t workers_nr_ended(const struct workers *workers);
 /* how many jobs were asked for whose answers were not taken yet */
 size_t workers_nr_asked(const struct workers *workers);
-/* how many jobs of this owner no worker has begun */
+/* how many jobs of this owner wait: no worker has begun them, nor is their file being opened */
 size_t workers_nr_waiting(const struct workers *workers, uint64_t owner);
 
 /* for poll(): readable when an answer has come */
@@ -98,9 +100,9 @@ struct worker_file workers_open(struct workers *workers, uint64_t owner, const v
 				size_t bytes);
 
 /*
- * Does a single job of this owner, and waits for its answer. No other job may be pending. keep: a
- * number for what is opened for the job. If the worker's last job had the same number, it is still
- * open, and the opener is not asked. 0: it is not kept
+ * Does a single job of this owner, and waits for its answer. No other job may be pending. keep
+ * identifies the file that the opener opens for it: the worker leaves the file open, and the opener
+ * is not asked if the next job has the same number. 0: the file is closed after the job
  */
 struct worker_answer workers_call(struct workers *workers, uint64_t owner, const void *request,
 				  size_t bytes, uint64_t keep);

@@ -42,12 +42,15 @@ int namer_see(struct namer *namer, pid_t pid, uint32_t uid, const uint64_t *fram
  */
 int namer_follow(struct namer *namer);
 
-/* Finds the names of all user frames of these stacks. 0 or -ENOMEM */
+/*
+ * Finds the names of all user frames of these stacks. What gets none is in namer_losses(), or the
+ * interrupt came. 0 or -ENOMEM
+ */
 int namer_learn(struct namer *namer, const struct stack_entry *entries, size_t nr);
 
 /*
- * frame_name_user() from the known names. Asks a worker now if the frame is not known. The namer
- * owns the strings
+ * The frame's name, as frame_name_user() makes it. If it is not known yet, asks a worker and waits.
+ * The namer owns the strings.
  */
 struct frame_name namer_find(struct namer *namer, pid_t pid, uint64_t frame);
 
@@ -62,10 +65,10 @@ bool namer_open_file(struct namer *namer, struct module *module, struct opened_e
 bool namer_fetch(struct namer *namer, struct module *module);
 
 /*
- * Forgets names of modules that are forgotten. If names take much memory, also forgets the names
- * that were not used since the call before the last one. For names of code in no file that stay,
- * namer_see() asks once more. The time that the next report may take for names begins
- * anew. Call it after each report, when no name is in use.
+ * Call it after each report, when no name is in use. Forgets names of modules that are forgotten.
+ * If names take much memory, also forgets the names that were not used since the call before the
+ * last one. Code in no file may have changed: namer_see() asks for its names once more. The next
+ * report gets its full time for names again.
  */
 void namer_forget(struct namer *namer);
 
@@ -86,7 +89,10 @@ struct namer_losses {
 struct namer_losses namer_losses(const struct namer *namer);
 /* Did this process's code in no file get no names? */
 bool namer_lost_code(const struct namer *namer, pid_t pid);
-/* the path of the frame's file, if that was gone before its names were read; else NULL */
+/*
+ * the path of the frame's file, if that was gone before its names were read; else NULL, also if the
+ * module is forgotten
+ */
 const char *namer_gone(const struct namer *namer, uint64_t frame);
 
 #endif

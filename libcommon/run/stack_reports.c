@@ -34,7 +34,7 @@ uint64_t report_room(const struct stack_options *o)
 	return least;
 }
 
-/* those of the stacks, and of their wakers */
+/* the processes of the stacks and of their wakers */
 void report_note_processes(const struct stack_session *s, struct made_report *made)
 {
 	uint32_t *pids;
@@ -89,8 +89,8 @@ static size_t count_idle_threads(const struct stack_entry *entries, size_t nr)
 }
 
 /*
- * Idle waits must be marked before: that needs all entries, which tell whether all threads are idle
- * and how often each was woken.
+ * Leaves the entries that fit the pattern. Call mark_idle() before: it must see all entries, to
+ * know whether all threads of a process are idle and how often each was woken.
  */
 static void leave_only(struct made_report *made, const struct stack_pattern *only)
 {
@@ -100,7 +100,7 @@ static void leave_only(struct made_report *made, const struct stack_pattern *onl
 			       &made->nr),
 		  "find the stacks");
 	summary->only = only->text;
-	/* those are of all stacks */
+	/* what was counted is of all stacks */
 	memset(summary->names.calls, 0, sizeof(summary->names.calls));
 	summary->idle_threads = count_idle_threads(made->entries, made->nr);
 }
@@ -135,7 +135,10 @@ static void sum_paths(struct made_report *made, size_t nr)
 	}
 }
 
-/* The hottest first, as reports have them. Renumbers the paths of the entries. 0 or -ENOMEM */
+/*
+ * Sorts the paths by their values, the highest first, and renumbers those of the entries. 0 or
+ * -ENOMEM
+ */
 static int sort_paths(struct made_report *made, size_t nr)
 {
 	struct stack_entry *paths = made->paths.all;
@@ -154,7 +157,7 @@ static int sort_paths(struct made_report *made, size_t nr)
 	return 0;
 }
 
-/* of the first nr entries */
+/* Finds the paths of the first nr entries. */
 static void find_paths(struct made_report *made, size_t nr)
 {
 	int error = 0;
@@ -175,7 +178,10 @@ static void name_paths(const struct stack_session *s, struct made_report *made)
 	stack_session_place(s, &made->placed, made->paths.all, made->paths.nr);
 }
 
-/* What is idle is not shown, and a filter may have left out entries. */
+/*
+ * Sums up the paths without the idle waits, and drops those that have no value then. They are
+ * sorted anew only if a filter has left out entries.
+ */
 static void end_paths(struct made_report *made)
 {
 	size_t kept = 0;
@@ -280,7 +286,7 @@ static size_t before_ending(const char *name)
 	return dot ? (size_t)(dot - name) : strlen(name);
 }
 
-/* If the time in the name is the last report's, too, adds a number to it, from 2 on. */
+/* Adds a number, from 2 on, to a name that the last report had, too: its time was the same. */
 static void tell_apart(struct run *run, char name[PATH_MAX])
 {
 	static struct {
@@ -303,9 +309,10 @@ static void tell_apart(struct run *run, char name[PATH_MAX])
 }
 
 /*
- * All reports go to run->out, the output in use. Or, with --every and strftime(3) conversions in
- * the output's name, each goes to its own file, which gets its final name when it is complete. Then
- * this makes run->out the file of the report whose time began then; JSON gets its first line.
+ * Reports go to run->out, the file of the output in use. With --every and strftime(3) conversions
+ * in the output's name, each report has a file of its own: this makes run->out that file, named by
+ * the time at which the report began, and writes the first line of JSON. The file gets its final
+ * name when it is complete.
  */
 static void begin_report(struct run *run, time_t began)
 {
@@ -325,7 +332,7 @@ static void begin_report(struct run *run, time_t began)
 		json_print(run->out, json_object_get(run->start));
 }
 
-/* All of the report is written. last: no report follows, and the output is closed */
+/* Ends the report's file, if it has its own, or if this is the last report. */
 static void end_report(struct run *run, bool last)
 {
 	bool apart = run_reports_apart(run);
@@ -345,7 +352,7 @@ static bool others_follow(const struct stack_session *s)
 	return s->run.options->interval_ns && !run_reports_apart(&s->run);
 }
 
-/* With several reports in a file, the time of day is above each in text. */
+/* In text, the time of day stands above each report, if the file has several. */
 static void put_time(const struct stack_session *s, const struct stack_format *format)
 {
 	if (others_follow(s) && format == stack_format_text)
@@ -375,27 +382,30 @@ void report_write(struct stack_session *s, struct made_report *made, bool last)
 {
 	const struct stack_options *o = s->options;
 	const struct stack_summary *summary = &made->summary;
-	uint64_t left_out = 0;
+	uint64_t left_out, most = 0;
 
 	made->writer.left_out = &left_out;
 	for (size_t i = 0; i < run_nr_outputs(&o->run); i++) {
 		const struct stack_format *format = o->outputs[i].format;
 		bool all = format == stack_format_json && (!o->top || o->top == TOP_ALL);
 
+		left_out = 0;
 		run_use_output(&s->run, i);
 		if (all && made->nr_busy < made->nr) /* the idle ones in their places */
 			stack_entries_sort(made->entries, made->nr, summary->measure);
 		write_as(s, &made->writer, format, summary, made->entries,
 			 all ? made->nr : made->nr_busy, last);
+		if (left_out > most)
+			most = left_out;
 		if (all && made->nr_busy < made->nr)
 			idle_to_end(made->entries, made->nr);
 	}
 	if (last || !o->run.quiet)
 		stack_summary_print(stderr, summary);
 	made->writer.left_out = NULL;
-	if (left_out)
+	if (most)
 		cli_warn("%s left out of a report: no room, see --max-report",
-			 counted(left_out, summary->measure->counted).text);
+			 counted(most, summary->measure->counted).text);
 	if (last)
 		stack_session_explain(s, made->entries, made->nr);
 	for (size_t i = run_nr_outputs(&o->run); i-- > 0;) {

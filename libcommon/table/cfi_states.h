@@ -5,9 +5,9 @@
  * A state is the set of rules in force at one point of an FDE's program. What instructions do to it
  * depends on three things only: the state, their bytes, and the CIE (its alignment factors and its
  * initial rules, to which DW_CFA_restore returns). So an FDE's program is a walk through a small
- * automaton. States and CIEs are interned: each distinct one gets a number. Transitions of up to
- * eight bytes are remembered in a cache, by which nearly all of a file is compiled; the others are
- * run by cfi_run().
+ * automaton. Each distinct state, and each class of CIEs, gets a number. A cache remembers where up
+ * to eight bytes of instructions lead to from a state. Nearly all of a file is compiled from this
+ * cache; cfi_run() runs what is not in it.
  *
  * Instructions that advance the location, or remember or restore a state, are no transitions:
  * fde_rows_write() (unwind_table.c) executes them, on the states' numbers.
@@ -55,8 +55,8 @@ struct cie_class {
 #define MEMO_SHIFT 11
 struct cfi_memo {
 	/*
-	 * up to 8 bytes of whole instructions, filled up with zeros: a zero there would be a nop,
-	 * and there are none among them. So different instructions differ. 0: empty
+	 * Up to 8 bytes of whole instructions, filled up with zeros. A zero would be a nop, and
+	 * nops are left out before, so different instructions differ here. 0: empty
 	 */
 	uint64_t ops;
 	uint32_t from; /* class << 20 | state */
@@ -99,7 +99,7 @@ uint32_t cfi_states_of_rule(struct cfi_states *s, const struct eh_rule *rule);
 /* private: for a CIE other than that of the previous FDE */
 int cfi_states_find_class(struct cfi_states *s, const struct cie *cie);
 
-/* The number of the CIE's class; -1 where there are too many, or with s->error set. */
+/* The number of the CIE's class; -1: there are too many classes. May set s->error. */
 static inline int cfi_states_class(struct cfi_states *s, const struct cie *cie)
 {
 	return cie->offset == s->last_cie ? (int)s->last_class : cfi_states_find_class(s, cie);

@@ -48,14 +48,14 @@ loc_t slabs_alloc(struct slabs *slabs, size_t size);
  */
 void slabs_release(struct slabs *slabs, loc_t loc, size_t size);
 
-/* Frees all extents. The slabs stay. */
+/* Frees all extents. The slabs stay, and so do the users' counts of bytes. */
 void slabs_reset(struct slabs *slabs);
 
-/* A user's share of all memory in the slabs. Valid until slabs_free(). NULL: no memory */
+/* The user's share of all memory in the slabs. Valid until slabs_free(). NULL: no memory */
 struct room_user *slabs_user(struct slabs *slabs, uint32_t uid);
 /*
- * slabs_alloc() and slabs_release() for this user, who pays; NULL: nobody does. errno EDQUOT: the
- * user may have no more
+ * slabs_alloc() and slabs_release() that count the bytes as this user's; NULL: as nobody's. With
+ * errno EDQUOT, slabs_take() returns 0: the user's share is used up.
  */
 loc_t slabs_take(struct slabs *slabs, size_t size, struct room_user *user);
 void slabs_give(struct slabs *slabs, loc_t loc, size_t size, struct room_user *user);

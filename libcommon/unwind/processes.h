@@ -34,39 +34,34 @@ struct budget {
 struct process {
 	pid_t pid;
 	struct proc_maps maps;
-	bool complete; /* maps holds all mappings: they were followed from exec on, or read */
+	bool complete; /* maps holds all mappings: they were followed from exec on, or read whole */
 	/*
-	 * when the last reading was asked for, or unwinder_expect() was called; 0: neither. maps
-	 * includes all events up to then
+	 * maps includes all that happened before: when the last reading that succeeded was asked
+	 * for, or unwinder_expect() was called; 0: neither
 	 */
 	uint64_t read_ns;
 	uint64_t looked_ns, look_took_ns; /* when /proc was last read, and how long that took */
-	uint64_t version;                 /* of maps, from 1 on: changes whenever maps does */
+	uint64_t version;                 /* of maps, from 1 on: raised whenever maps may change */
 	uint64_t program; /* a unique number of the program that it runs: changes at each exec */
 	/*
 	 * the kernel's count of changes: the highest that a reading or a PROCESS_UNMAPPED event has
 	 * brought
 	 */
 	uint32_t changes;
-	uint64_t event_ns;          /* the time of the last event that was applied */
+	uint64_t event_ns;          /* the time of the last event, except the fork that made it */
 	struct process_image image; /* when maps was read; {}: not known */
-	/*
-	 * why the process is not unwound, -errno, and until when; 0: it is unwound. Its mappings
-	 * are not kept meanwhile
-	 */
+	/* why the process is not unwound, -errno; then no mappings are kept. 0: it is unwound */
 	int refused;
 	uint64_t refused_until_ns;
-	/*
-	 * a reading that was asked for: its tag, or 0; when it was asked for, the count of changes
-	 * at that time, and the events since
-	 */
-	uint64_t asked, asked_ns;
-	uint32_t asked_changes;
-	bool asked_again; /* because the lock of its mappings was held for long */
-	uint32_t uid;     /* for whom its mappings are read: a task's, as in struct stack_key */
-	bool has_owner;   /* the owner is known: it is looked up when it matters */
-	uint64_t owner;   /* see process/trust.h */
-	struct process_event *since;
+	/* the reading that was asked for */
+	uint64_t asked;         /* its tag; 0: there is none */
+	uint64_t asked_ns;      /* when */
+	uint32_t asked_changes; /* the count of changes then */
+	bool asked_again;       /* because the lock of its mappings was held for long */
+	uint32_t uid;   /* for whom its mappings are read: a task's, as in struct stack_key */
+	bool has_owner; /* the owner is known: it is looked up when it matters */
+	uint64_t owner; /* see process/trust.h */
+	struct process_event *since; /* the events since the reading was asked for */
 	size_t nr_since, room_since;
 	struct budget budget;
 	UT_hash_handle hh;
@@ -80,7 +75,7 @@ struct process_observer {
 	 * events, it is called only for processes that have ended; the others are read again.
 	 */
 	void (*invalidated)(void *arg, pid_t pid);
-	/* an event has changed the mappings */
+	/* an event may have changed the mappings */
 	void (*changed)(void *arg, pid_t pid);
 	/* the child has a copy of the parent's mappings now */
 	void (*forked)(void *arg, pid_t parent, pid_t child);

@@ -65,6 +65,7 @@ static void drop(struct publisher *p, struct publication *publication)
 	set_changed(p, publication, false);
 	HASH_DEL(p->by_pid, publication);
 	drop_runtimes(publication);
+	mapping_list_release(p->tables, &publication->list);
 	regions_free(&publication->regions, p->tables);
 	mapped_modules_free(&publication->mapped);
 	free(publication);
@@ -291,7 +292,7 @@ static int describe(struct publisher *p, struct publication *publication,
 
 /*
  * Stores the handle in the kernel's map. It is no error if the map has no room: the process's
- * samples keep coming raw.
+ * samples keep coming raw. An older handle does not stay there.
  */
 static int make_live(struct publisher *p, struct publication *publication, uint32_t generation)
 {
@@ -301,12 +302,14 @@ static int make_live(struct publisher *p, struct publication *publication, uint3
 		return error;
 	error = p->target.set_handle(p->target.arg, publication->image.tgid,
 				     HANDLE(publication->list.loc, generation));
+	if (error && publication->live)
+		p->target.remove_handle(p->target.arg, publication->image.tgid);
 	publication->live = !error;
 	p->counts.publications += publication->live;
 	return error == -ENOMEM || error == -E2BIG || error == -EBUSY ? 0 : error;
 }
 
-/* Replaces the process's list. 0, or -errno: no new list is live, and the caller invalidates */
+/* Replaces the process's list. After an error, the caller must invalidate() it. 0 or -errno */
 static int replace_list(struct publisher *p, struct publication *publication,
 			const struct process *process, const struct process_image *image)
 {
@@ -460,8 +463,8 @@ const struct runtime_process *publisher_generator(const struct publisher *p, pid
 }
 
 /*
- * The list may be old: the number of the mapping that ends at the same address now; 0: there is
- * none
+ * the number of the mapping that ends where this one of the list does, since the list may be old;
+ * 0: there is none
  */
 static uint64_t number_of(const struct publication *publication,
 			  const struct published_mapping *mapping)

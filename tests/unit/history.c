@@ -319,6 +319,40 @@ static void shared(void)
 	history_free(h);
 }
 
+/* Frames that were lost at first come later: the stack has them from then on, its waker too. */
+static void later(void)
+{
+	struct history *h = history_new(&measure, SECOND, 1 << 20);
+	struct stack_entry entry = entry_of(5, 1, NULL), waker = entry_of(9, 0, NULL);
+	struct stack_frames *kernel = frames_of(7, 3);
+	const struct stack_frames *user = entry.user, *of_waker = waker.user;
+	struct history_part part, first;
+
+	entry.user = waker.user = NULL;
+	check(!history_add(h, &entry, 1, (int64_t[MAX_LOSSES]){}, 2 * SECOND));
+	check(!history_take(h, 0, 0, &first) && first.nr == 1 && !first.entries[0].user);
+	entry.user = user;
+	entry.waker = &waker;
+	check(!history_add(h, &entry, 1, (int64_t[MAX_LOSSES]){}, 3 * SECOND));
+	entry.kernel = kernel;
+	waker.user = of_waker;
+	check(!history_add(h, &entry, 1, (int64_t[MAX_LOSSES]){}, 4 * SECOND));
+	check(!history_take(h, 0, 0, &part) && part.nr == 1 && sum_of(&part) == 3);
+	check(part.entries[0].user && part.entries[0].user->nr == 1, "the user stack");
+	check(part.entries[0].kernel && part.entries[0].kernel->nr == 3, "the kernel stack");
+	check(part.entries[0].waker && part.entries[0].waker->user &&
+		      part.entries[0].waker->user->nr == 5,
+	      "the waker's stack");
+	history_part_free(&part);
+	history_reset(h);
+	check(!history_bytes(h), "%zu bytes are left", history_bytes(h));
+	history_part_free(&first);
+	history_free(h);
+	free_entry(&entry);
+	free_entry(&waker);
+	free(kernel);
+}
+
 /* Threads come and go, and run the same few stacks: these stay, though not whose each was. */
 static void threads(void)
 {
@@ -363,6 +397,7 @@ int main(void)
 	threads();
 	others();
 	shared();
+	later();
 	sums();
 	limit();
 	return check_done();
