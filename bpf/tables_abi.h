@@ -58,15 +58,16 @@ enum rule_kind {
 
 /*
  * of a RULE_OTHER_STACK's cfa_offset: which function it is, and an offset in bytes that differs
- * between Go's releases, 0 where it is not known: for GO_ASMCGOCALL `slot`, for the others where
- * struct m has curg. The caller's stack is left with its sp kept in `sched`, a struct g's, and CFA
+ * between Go's releases, 0 where it is not known: for GO_ASMCGOCALL `slot`, the upper of two words
+ * that it keeps, for the others where struct m has curg. The caller's stack is left with its sp kept in `sched`, a struct g's, and CFA
  * = sched.sp + deref_offset, of
  *
  *   GO_SYSTEMSTACK    m.curg
  *   GO_MORESTACK      the stack ends there: the goroutine may run elsewhere by now
  *   GO_CGOCALLBACK    m.g0; where C has called Go that called C again, that of the innermost one
- *   GO_ASMCGOCALL     the g at rsp + slot, where it has called C. But its sched may have been used
- *                     since: CFA = g.stack.hi - *(rsp + slot - 8) + deref_offset
+ *   GO_ASMCGOCALL     the g that has called C; it and the depth of its stack are at sp + slot and
+ *                     below. But its sched may have been used since: CFA = g.stack.hi - depth +
+ *                     deref_offset
  *   GO_SWITCH         nothing is known
  */
 enum go_switch { GO_SWITCH, GO_SYSTEMSTACK, GO_ASMCGOCALL, GO_MORESTACK, GO_CGOCALLBACK };

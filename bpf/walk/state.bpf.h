@@ -122,7 +122,7 @@ struct user_walk {
 	/* 0, or what names the innermost hijacked return address that was not passed yet */
 	__u64 hijacked;
 	__u64 trampoline; /* the address of the kernel's that lies there instead */
-	/* unwind_go.bpf.h: 0, or g0's sched.sp before the cgocallback() that was passed last */
+	/* walk/goroutine.bpf.h: 0, or g0's sched.sp before the cgocallback() that was passed last */
 	__u64 go_sp;
 	/* what was read last; nobody counts on what another function has left here */
 	__u8 code[CODE_BYTES];

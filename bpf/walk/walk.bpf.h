@@ -14,7 +14,7 @@
 
 #include "runtimes.bpf.h"
 #include "stack_hash.bpf.h"
-#include "unwind_go.bpf.h"
+#include "walk/goroutine.bpf.h"
 #include "walk/guess.bpf.h"
 #include "walk/lookup.bpf.h"
 #include "walk/state.bpf.h"

@@ -6,23 +6,45 @@
 #include <string.h>
 
 #include "table/code_insns.h"
+#include "table/code_rule.h"
 #include "table/code_rules.h"
 #include "table/known_code.h"
 #include "table/machine.h"
+
+/* saved[i] lies so many words from the CFA; if that is far, it is counted from `base` words */
+static void set_place(struct eh_rule *rule, int i, int32_t words, int32_t base)
+{
+	if (base - 1 > SAVED_ODD) {
+		rule->saved[i] = words;
+		return;
+	}
+	rule->base_reg = BASE_BELOW_CFA & ((1 << RULE_REG_BITS) - 1);
+	rule->deref_offset = base;
+	rule->from_base |= 1 << i;
+	rule->saved[i] = words - base;
+}
 
 struct eh_rule go_frame_rule(int32_t depth, enum go_fp fp)
 {
 	struct eh_rule rule = { .kind = RULE_REG,
 				.cfa_reg = REG_SP,
 				.cfa_offset = depth + CFA_AT_ENTRY };
+	/* where the return address is in a register, the prologue saves it at sp */
+	bool by_register = RA_IN_REGISTER && !depth;
+	int32_t ra = RA_IN_REGISTER ? -(depth / 8) : RA_AT_ENTRY;
 
+	if (ra < INT16_MIN)
+		return (struct eh_rule){ .kind = RULE_UNSUPPORTED };
 	memset(rule.saved, SAVED_LOST, sizeof(rule.saved));
-	rule.saved[SAVED_RA] = RA_AT_ENTRY;
+	if (by_register)
+		rule.saved[SAVED_RA] = SAVED_SAME;
+	else
+		set_place(&rule, SAVED_RA, ra, ra);
 	rule.saved[SAVED_GO_G] = SAVED_SAME;
 	if (fp == GO_FP_SAME)
 		rule.saved[SAVED_FP] = SAVED_SAME;
 	else if (fp == GO_FP_SAVED)
-		rule.saved[SAVED_FP] = RA_AT_ENTRY - 1;
+		set_place(&rule, SAVED_FP, ra - 1, ra);
 	return rule;
 }
 
@@ -34,6 +56,8 @@ static const struct {
 } specials[] = {
 	{ "_rt0_amd64_linux", GO_OUTERMOST },
 	{ "_rt0_amd64", GO_OUTERMOST },
+	{ "_rt0_arm64_linux", GO_OUTERMOST },
+	{ "main", RA_IN_REGISTER ? GO_OUTERMOST : GO_ORDINARY }, /* calls or jumps to rt0_go */
 	{ "runtime.rt0_go", GO_FIRST },
 	{ "runtime.goexit", GO_OUTERMOST },
 	{ "runtime.mstart", GO_CALLED },
@@ -43,6 +67,7 @@ static const struct {
 	{ "crosscall2", GO_CALLED },
 	{ "_rt0_amd64_linux_lib", GO_CALLED },
 	{ "_rt0_amd64_lib", GO_CALLED },
+	{ "_rt0_arm64_linux_lib", GO_CALLED },
 	{ "runtime.sigreturn", GO_ENTERED_AT_START },
 	{ "runtime.sigreturn__sigaction", GO_ENTERED_AT_START },
 	{ "runtime.systemstack_switch", GO_ENTERED_AT_START },
@@ -61,7 +86,7 @@ int go_special_of(const struct go_function *function)
 {
 	const char *name = function->name;
 
-	if (name[0] == '_' || name[0] == 'c' || !strncmp(name, "runtime.", 8))
+	if (strchr("_cm", name[0]) || !strncmp(name, "runtime.", 8))
 		for (size_t i = 0; i < sizeof(specials) / sizeof(specials[0]); i++)
 			if (!strcmp(name, specials[i].name))
 				return specials[i].is;
@@ -83,17 +108,24 @@ struct assembly {
 	const struct go_function *function;
 	int special;
 	struct code code;
-	/* of each instruction: what code_rules() says, RULE_NONE for nothing */
+	/* of each of code.insns: what code_rules() says, RULE_NONE for nothing */
 	struct eh_rule *by_return;
 	int32_t *depth; /* where pcsp does not hold */
-	size_t nr_rules;
-	bool uses_fp; /* and does not restore it */
+	bool uses_fp;   /* and does not restore it */
 	bool writes_fp;
 	uint32_t curg;
 	/* the depth at which sp is written: what sched.sp is short of the entry's */
 	int32_t left_at;
-	/* of asmcgocall, from sp: where it keeps the g that has called C. 0: not known */
+	/*
+	 * of asmcgocall, from sp: where it keeps the g that has called C, and how deep that g's
+	 * stack was, in two words; the upper one. 0: not known
+	 */
 	uint32_t cgo_slot;
+	/* of the two: have they been stored, at the instruction in turn? */
+	uint32_t nr_kept;
+	/* for RA_IN_REGISTER: what is known of the return address there */
+	bool has_called, has_returned;
+	int32_t saved_at; /* in bytes from the CFA; 0: it has not been saved */
 };
 
 /*
@@ -184,9 +216,9 @@ static void on_code_rule(void *arg, size_t at, const struct eh_rule *rule)
 {
 	struct assembly *a = arg;
 
-	(void)at; /* the same instructions */
-	if (a->nr_rules < a->code.nr)
-		a->by_return[a->nr_rules++] = *rule;
+	for (size_t i = code_insn_at(&a->code, at); i < a->code.nr && a->code.insns[i].at == at;
+	     i++)
+		a->by_return[i] = *rule;
 }
 
 static void look_at_fp(struct assembly *a)
@@ -204,19 +236,71 @@ static void look_at_fp(struct assembly *a)
 	a->uses_fp = a->writes_fp && !restores;
 }
 
-/*
- * What the way to the return says of registers goes for what C calls. Among Go's own functions it
- * goes for the frame pointer, and none of the others is the caller's at a return.
- */
-static void take_registers(const struct assembly *a, struct eh_rule *rule,
-			   const struct eh_rule *by_return)
+static void lose_register(struct eh_rule *rule, int i)
 {
-	if (a->special == GO_CALLED)
-		memcpy(rule->saved, by_return->saved, sizeof(rule->saved));
+	code_rule_set_odd(rule, i);
+	rule->saved[i] = SAVED_LOST;
+}
+
+/*
+ * The rule that the way to the return gives. What it says of registers goes for what C calls. Among
+ * Go's own functions it goes for the frame pointer and the return address, and none of the others
+ * is the caller's at a return.
+ */
+static struct eh_rule rule_by_return(const struct assembly *a, const struct eh_rule *by_return)
+{
+	struct eh_rule rule = *by_return;
+
+	rule.flags = 0;
+	for (int i = 0; i < NR_SAVED; i++) {
+		bool goes = a->special == GO_CALLED || i == SAVED_FP || i == SAVED_RA;
+
+		if (i == SAVED_FP ? a->uses_fp : !goes)
+			lose_register(&rule, i);
+	}
+	if (a->special != GO_CALLED)
+		rule.saved[SAVED_GO_G] = SAVED_SAME;
+	return rule;
+}
+
+/* The instruction is passed, in the order of the code. */
+static void pass(struct assembly *a, size_t i)
+{
+	const struct insn *insn = &a->code.insns[i];
+	uint32_t above = insn->displacement - (int32_t)a->cgo_slot + 8;
+
+	if (insn->effect == INSN_STORE && insn->base == REG_SP && a->depth[i] == SWITCHED &&
+	    (above == 0 || above == 8))
+		a->nr_kept++;
+	if (insn->effect == INSN_STORE && insn->reg == EH_RA && insn->base == REG_SP &&
+	    a->depth[i] >= 0 && insn->displacement < a->depth[i])
+		a->saved_at = insn->displacement - a->depth[i];
+	a->has_called |= insn->effect == INSN_CALL;
+	a->has_returned |= insn->effect == INSN_RETURN;
+}
+
+/*
+ * Where calls put the return address into a register: where is it, if the way to the return does
+ * not say?
+ */
+static void find_return_address(const struct assembly *a, struct eh_rule *rule, int32_t depth)
+{
+	if (depth && a->saved_at == -depth) /* by the usual prologue */
+		return;
+	lose_register(rule, SAVED_RA);
+	if (depth && a->saved_at && a->saved_at % 8 == 0 && a->saved_at / 8 > SAVED_ODD)
+		rule->saved[SAVED_RA] = a->saved_at / 8;
+	else if (!a->has_called || (!depth && a->saved_at))
+		rule->saved[SAVED_RA] = SAVED_SAME;
 	else
-		rule->saved[SAVED_FP] = by_return->saved[SAVED_FP];
-	if (a->uses_fp)
-		rule->saved[SAVED_FP] = SAVED_LOST;
+		rule->kind = RULE_UNSUPPORTED;
+}
+
+/* Is this the new thread, or has the caller been left for good? */
+static bool begins_stack(const struct assembly *a)
+{
+	return (a->special == GO_NEW_THREAD && a->has_returned) ||
+	       (a->special == GO_NO_RETURN && a->has_called);
 }
 
 static struct eh_rule rule_at_depth(const struct assembly *a, size_t i, int32_t depth)
@@ -226,7 +310,13 @@ static struct eh_rule rule_at_depth(const struct assembly *a, size_t i, int32_t 
 
 	if (by_return->kind == RULE_REG && by_return->cfa_reg == rule.cfa_reg &&
 	    by_return->cfa_offset == rule.cfa_offset)
-		take_registers(a, &rule, by_return);
+		rule = rule_by_return(a, by_return);
+	if (RA_IN_REGISTER && (by_return->kind == RULE_NONE || rule.saved[SAVED_RA] == SAVED_ODD))
+		find_return_address(a, &rule, depth);
+	if (RA_IN_REGISTER && begins_stack(a)) {
+		rule.kind = RULE_REG;
+		lose_register(&rule, SAVED_RA);
+	}
 	return rule;
 }
 
@@ -259,17 +349,22 @@ static bool returns_straight(const struct assembly *a, size_t i)
 static uint32_t find_curg(const struct assembly *a)
 {
 	const struct insn *insns = a->code.insns;
-	uint8_t g = NO_REG;
+	uint8_t of = REG_SP;
+	bool is_g = false;
 
 	for (size_t i = a->code.nr; i-- > 0;) {
-		if (insns[i].effect != INSN_LOAD)
+		if (insns[i].reg != of || insns[i].base == of)
 			continue;
-		if (insns[i].reg == REG_SP)
-			g = insns[i].base;
-		else if (g != NO_REG && insns[i].reg == g)
-			return insns[i].displacement > 0 && insns[i].displacement < 1 << 16
-				       ? insns[i].displacement
-				       : 0;
+		if (insns[i].effect == INSN_SET && insns[i].base != NO_REG && !is_g) {
+			of = insns[i].base; /* sp is copied from there */
+		} else if (insns[i].effect == INSN_LOAD) {
+			if (is_g)
+				return insns[i].displacement > 0 && insns[i].displacement < 1 << 16
+					       ? insns[i].displacement
+					       : 0;
+			of = insns[i].base;
+			is_g = true;
+		}
 	}
 	return 0;
 }
@@ -281,14 +376,18 @@ static uint32_t find_curg(const struct assembly *a)
 static uint32_t find_cgo_slot(const struct assembly *a)
 {
 	const struct insn *insns = a->code.insns;
+	const struct insn *g = NULL;
 
-	for (size_t i = 0; i + 1 < a->code.nr; i++)
-		if (insns[i].effect == INSN_LOAD && insns[i].base == REG_SP &&
-		    insns[i + 1].effect == INSN_LOAD && insns[i + 1].base == insns[i].reg &&
-		    insns[i + 1].displacement == 8)
-			return insns[i].displacement >= 8 && insns[i].displacement < 1 << 8
-				       ? insns[i].displacement
-				       : 0;
+	for (size_t i = 0; i < a->code.nr; i++) {
+		if (insns[i].effect != INSN_LOAD)
+			continue;
+		if (g && insns[i].base == g->reg && insns[i].displacement == 8) {
+			int32_t slot = g->displacement + 8 * GO_DEPTH_ABOVE_G;
+
+			return slot >= 8 && slot < 1 << 8 ? slot : 0;
+		}
+		g = insns[i].base == REG_SP ? &insns[i] : NULL;
+	}
 	return 0;
 }
 
@@ -319,7 +418,8 @@ static struct eh_rule rule_of_switch(const struct assembly *a, int32_t pcsp)
 	int32_t depth = which == GO_CGOCALLBACK ? pcsp : a->left_at;
 	struct eh_rule rule = { .kind = RULE_OTHER_STACK };
 
-	if (which != GO_MORESTACK && (depth < 0 || depth > INT16_MAX - CFA_AT_ENTRY))
+	if ((which == GO_ASMCGOCALL && a->nr_kept < 2) ||
+	    (which != GO_MORESTACK && (depth < 0 || depth > INT16_MAX - CFA_AT_ENTRY)))
 		which = GO_SWITCH;
 	if (which != GO_MORESTACK && which != GO_SWITCH)
 		rule.deref_offset = depth + CFA_AT_ENTRY;
@@ -336,10 +436,9 @@ static struct eh_rule rule_elsewhere(const struct assembly *a, size_t i, int32_t
 {
 	const struct eh_rule *by_return = &a->by_return[i];
 	bool by_sp = by_return->kind == RULE_REG && by_return->cfa_reg == REG_SP;
-	struct eh_rule rule = *by_return;
+	struct eh_rule rule = rule_by_return(a, by_return);
 
-	memcpy(rule.saved, go_frame_rule(0, GO_FP_LOST).saved, sizeof(rule.saved));
-	take_registers(a, &rule, by_return);
+	rule.flags = by_return->flags;
 	/*
 	 * cgocallback comes back to its first stack, and there is no way from the other to a return
 	 * without that
@@ -381,9 +480,13 @@ static void emit_all(struct assembly *a, go_rule_fn *emit, void *arg)
 			depth = v.value;
 		rule = depth >= 0 ? rule_at_depth(a, i, depth)
 				  : rule_elsewhere(a, i, depth, v.value);
-		if (a->special == GO_INTERRUPTS)
+		if (a->special == GO_INTERRUPTS) {
 			rule.flags |= RULE_SIGNAL;
-		emit(arg, at, &rule);
+			machine_add_interrupted(&rule);
+		}
+		if (!i || at > a->code.insns[i - 1].at)
+			emit(arg, at, &rule);
+		pass(a, i);
 	}
 }
 
@@ -399,14 +502,15 @@ static int work_out(struct assembly *a, go_rule_fn *emit, void *arg)
 		return -ENOMEM;
 	look_at_fp(a);
 	/* most assembly leaves sp and the frame pointer alone, and needs no more than its pcsp */
-	if (a->writes_fp || a->special == GO_CALLED || a->function->flags & GO_SPWRITE)
+	if (RA_IN_REGISTER || a->writes_fp || a->special == GO_CALLED ||
+	    a->function->flags & GO_SPWRITE)
 		error = code_rules(a->code.bytes, a->code.size, a->code.vaddr, on_code_rule, a);
 	if (error)
 		return error;
-	if (a->function->flags & GO_SPWRITE) {
+	if (RA_IN_REGISTER || a->function->flags & GO_SPWRITE)
 		follow(a);
+	if (a->function->flags & GO_SPWRITE)
 		a->left_at = find_depth_left_at(a);
-	}
 	if (a->special == GO_SWITCHES + GO_SYSTEMSTACK)
 		a->curg = find_curg(a);
 	if (a->special == GO_SWITCHES + GO_ASMCGOCALL)

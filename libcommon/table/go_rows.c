@@ -46,10 +46,10 @@ int go_rows_open(struct go_rows *go, struct elf_file *file)
 	int error = gopclntab_open(&go->table, file);
 
 	go->present = !error;
-	go->ends_only = !KNOWS_GO;
 	if (error)
 		return error == -ENOMEM ? error : 0;
-	go->begins_with_c = !is_in_table(&go->table, file->header.e_entry);
+	/* where the return address is in a register, rt0_go() loses that of C */
+	go->begins_with_c = !RA_IN_REGISTER && !is_in_table(&go->table, file->header.e_entry);
 	return find_code(go, file);
 }
 
@@ -61,70 +61,6 @@ static const uint8_t *code_of(const struct go_rows *go, const struct go_function
 	return f->start < go->code_vaddr || at > go->code_size || f->size > go->code_size - at
 		       ? NULL
 		       : go->code + at;
-}
-
-/* Does Go's own traceback end in it, or go on on another stack? */
-static bool ends_stacks(int special)
-{
-	return special == GO_OUTERMOST || special == GO_NO_RETURN || special == GO_NEW_THREAD ||
-	       special == GO_SWITCHES + GO_MORESTACK || special == GO_SWITCHES + GO_SYSTEMSTACK;
-}
-
-/* what functions that change stacks say by their instructions */
-struct stack_switch {
-	uint64_t from, to; /* it is on the other stack, offsets in the function */
-	/* where struct m has its field curg, which is loaded behind that; 0: it is not */
-	uint32_t curg;
-};
-
-static bool writes_sp(const struct insn *insn)
-{
-	return insn->overwritten >> REG_SP & 1 ||
-	       (insn_sets_reg(insn) && insn->reg == REG_SP && insn->base != REG_SP);
-}
-
-/* 0 or -ENOMEM. The new thread goes on behind the return of the one that has made it. */
-static int find_switch(const uint8_t *bytes, uint64_t size, int special, struct stack_switch *found)
-{
-	struct code code = { .bytes = bytes, .size = size };
-	int error = machine_decode(&code);
-
-	*found = (struct stack_switch){ size, size, 0 };
-	for (size_t i = 0; i + 1 < code.nr && found->to == size && !error; i++) {
-		const struct insn *insn = &code.insns[i];
-
-		if (special == GO_NEW_THREAD ? insn->effect == INSN_RETURN : writes_sp(insn))
-			*(found->from == size ? &found->from : &found->to) = insn[1].at;
-		if (found->from < size && insn->effect == INSN_LOAD &&
-		    saved_index(insn->reg) == SAVED_GO_G && insn->base != insn->reg)
-			found->curg = insn->displacement;
-	}
-	free(code.insns);
-	return error;
-}
-
-/*
- * Of a function in which stacks end, only the part from where it is on the other stack. -ENOENT: it
- * is none, or too much is to be looked at; -ENOMEM
- */
-static int find_end(struct go_rows *go, const struct go_function *f, struct fde *part)
-{
-	int special = go_special_of(f), error;
-	struct stack_switch other;
-
-	if (!ends_stacks(special))
-		return -ENOENT;
-	if (special == GO_OUTERMOST)
-		return 0;
-	if (f->size > MAX_ASSEMBLY_FUNCTION || f->size > MAX_ASSEMBLY_BYTES - go->assembly_bytes)
-		return -ENOENT;
-	go->assembly_bytes += f->size;
-	error = find_switch(code_of(go, f), f->size, special, &other);
-	if (error || other.from == f->size)
-		return error ? error : -ENOENT;
-	part->start = f->start + other.from;
-	part->length = (special == GO_SWITCHES + GO_SYSTEMSTACK ? other.to : f->size) - other.from;
-	return 0;
 }
 
 int go_rows_add_functions(struct go_rows *go, struct fde_index *index, const struct elf_file *file)
@@ -142,11 +78,7 @@ int go_rows_add_functions(struct go_rows *go, struct fde_index *index, const str
 		fde = (struct fde){ .start = f.start - early,
 				    .length = f.size + early,
 				    .program_bytes = i };
-		error = go->ends_only ? find_end(go, &f, &fde) : 0;
-		if (error == -ENOENT)
-			continue;
-		if (!error)
-			error = fde_index_add(index, file, &fde, GO_CLASS);
+		error = fde_index_add(index, file, &fde, GO_CLASS);
 		if (error && error != -ERANGE)
 			return error;
 	}
@@ -245,39 +177,6 @@ static void write_by_table(const struct place *p, const struct go_function *f, u
 	add_nothing(p, v.end);
 }
 
-/* how far sp lies below the entry's there */
-static int32_t depth_at(const struct gopclntab *table, const struct go_function *f, uint64_t at)
-{
-	struct go_values v = gopclntab_values(table, f->pcsp, f->size);
-
-	while (go_values_next(&v))
-		if (at < v.end)
-			return v.value;
-	return 0;
-}
-
-/* The rule of what find_end() has found: nobody calls it, or it has left its caller's stack. */
-static int write_end(const struct place *p, const struct go_function *f, int special,
-		     const uint8_t *code)
-{
-	struct eh_rule rule = { .kind = RULE_REG,
-				.cfa_reg = REG_SP,
-				.cfa_offset = CFA_AT_ENTRY,
-				.saved[SAVED_RA] = SAVED_LOST };
-	struct stack_switch other;
-	int error = 0;
-
-	if (special == GO_SWITCHES + GO_SYSTEMSTACK) {
-		error = find_switch(code, f->size, special, &other);
-		rule = (struct eh_rule){ .kind = RULE_OTHER_STACK,
-					 .cfa_offset = GO_SYSTEMSTACK | other.curg << 8,
-					 .deref_offset = depth_at(&p->go->table, f, other.from) };
-	}
-	if (!error)
-		add(p, p->first - p->start, cfi_states_of_rule(p->states, &rule));
-	return error;
-}
-
 int go_rows_write(struct go_rows *go, struct row_writer *w, struct cfi_states *states,
 		  const struct fde_span *span, uint64_t end, uint64_t *nr_rows)
 {
@@ -293,8 +192,6 @@ int go_rows_write(struct go_rows *go, struct row_writer *w, struct cfi_states *s
 	if (special == GO_FIRST && !go->begins_with_c)
 		special = GO_OUTERMOST;
 	p.start = span->start + (f.start - span->vaddr);
-	if (go->ends_only)
-		return write_end(&p, &f, special, code);
 	if (!go_is_assembly(&go->table, &f, special)) {
 		write_compiled(&p, &f, code, nr_rows);
 		return 0;

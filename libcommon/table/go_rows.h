@@ -3,7 +3,8 @@
  * Rows of Go's functions, from the table that Go itself unwinds by (dwarf/gopclntab.h).
  *
  * Its pcsp says for each pc how much lower sp is than at the entry, so that the CFA is exact. The
- * compiler's functions with a frame save the frame pointer right below the return address. No other
+ * compiler's functions with a frame save the frame pointer right below the return address: where
+ * calls push that, at the frame's upper end, else at its lower one, at sp and below. No other
  * register survives a call of Go, and by these rows none does. Assembly: go_assembly.h.
  */
 #ifndef EHPERF_TABLE_GO_ROWS_H
@@ -21,11 +22,10 @@
 
 struct go_rows {
 	bool present; /* the file has a table */
-	/* it says only where stacks end or change: all other rules are from elsewhere */
-	bool ends_only;
 	struct gopclntab table;
 	/* private */
-	bool begins_with_c;  /* the ELF entry point is none of its functions */
+	/* the ELF entry point is none of its functions: C calls them, and may be returned to */
+	bool begins_with_c;
 	const uint8_t *code; /* from the first function to the end of its segment */
 	uint64_t code_vaddr, code_size;
 	uint64_t assembly_bytes; /* decoded so far */

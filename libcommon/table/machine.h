@@ -108,6 +108,13 @@ bool machine_saves_fp(const uint8_t *code, uint64_t size, uint64_t at, uint32_t 
 		      uint64_t *from);
 
 /*
+ * Go's runtime makes a function look called by the instruction that a signal has interrupted. Adds
+ * to the function's rule what the signal handler has put onto the stack, besides the return
+ * address.
+ */
+void machine_add_interrupted(struct eh_rule *rule);
+
+/*
  * Does the instruction at `at` return, by way of the return address that sp points to; call the
  * kernel; round sp down to a multiple of 16?
  */

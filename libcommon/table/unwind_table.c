@@ -317,7 +317,7 @@ static int make_table(struct compilation *c, struct eh_frame *frame)
 	c->gaps = (struct gaps){
 		.table = &c->table,
 		.file = c->file,
-		.keeps_fp = gopclntab_is_go(c->file) && (!c->go.present || c->go.ends_only),
+		.keeps_fp = gopclntab_is_go(c->file) && !c->go.present,
 		.states = &c->states,
 		.writer = &c->writer,
 		.of_code = c->of_code,
@@ -395,8 +395,8 @@ static int open_sources(struct elf_file *file, bool no_cfi, struct go_rows *go,
 	if (error)
 		return error;
 	/* Go's linker makes .debug_frame from the same table, and with less in it */
-	error = go->present && !go->ends_only ? elf_file_eh_frame(file, &section, frame)
-					      : elf_file_cfi(file, &section, frame);
+	error = go->present ? elf_file_eh_frame(file, &section, frame)
+			    : elf_file_cfi(file, &section, frame);
 	return error == -ENOENT && (go->present || no_cfi) ? 0 : error;
 }
 

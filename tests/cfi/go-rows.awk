@@ -31,12 +31,19 @@ BEGIN {
 			address[++s] = "x" $1
 			name[s] = $3
 		}
+	FS = "\t"
 }
-FNR == 1 { file++; next }
-file == 1 { start[++n] = "x" $1; rule[n] = $2 " " $9; next }
+FNR == 1 {
+	file++
+	for (i = 1; i <= NF; i++)
+		if ($i == "ra")
+			ra = i
+	next
+}
+file == 1 { start[++n] = "x" $1; rule[n] = $2 " " $ra; next }
 {
 	rows++
-	if (rule[at("x" $1)] != $2 " " $9) {
+	if (rule[at("x" $1)] != $2 " " $ra) {
 		different++
 		names[name_of("x" $1)]++
 	}

@@ -68,7 +68,7 @@ static void add_table(struct eh_summary *s, const struct unwind_table *table)
 /* Go's table of functions, where the rows come from it */
 static bool find_go_section(struct elf_file *file, struct elf_section *section)
 {
-	return KNOWS_GO && file->header.e_machine == MACHINE &&
+	return file->header.e_machine == MACHINE &&
 	       (!elf_file_section(file, ".gopclntab", section) ||
 		!elf_file_section(file, ".data.rel.ro.gopclntab", section));
 }

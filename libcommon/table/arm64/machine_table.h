@@ -14,12 +14,11 @@
 #define CALLEE_SAVED (KNOWN_CALLEE_SAVED | 1u << EH_SP)
 #define CALLER_SAVED (~CALLEE_SAVED)
 
-#define SAVED_GO_G  (SAVED_X19 + 9) /* the running g, in Go's internal ABI: x28 */
-#define RA_AT_ENTRY SAVED_SAME      /* in x30 */
+#define SAVED_GO_G       SAVED_X28  /* the running g, in Go's internal ABI */
+#define GO_DEPTH_ABOVE_G true       /* asmcgocall keeps the depth of g's stack above g */
+#define RA_AT_ENTRY      SAVED_SAME /* in x30 */
 
 #define PLT_HEADER_BYTES 32 /* of a .plt for which linkers write no CFI; its entries only jump */
-
-#define KNOWS_GO false /* are rows made of Go's own tables? Else only where its stacks end */
 
 /* Compilers and assemblers align functions to this, and linkers sections to at most that. */
 #define FUNCTION_ALIGNMENT 16

@@ -39,6 +39,12 @@ bool machine_saves_fp(const uint8_t *code, uint64_t size, uint64_t at, uint32_t 
 	return !c.bad && displacement == frame_bytes - 8;
 }
 
+/* A call pushes the return address, and the handler pushes no more. */
+void machine_add_interrupted(struct eh_rule *rule)
+{
+	(void)rule;
+}
+
 bool machine_is_return(const uint8_t *code, uint64_t size, uint64_t at)
 {
 	return at < size && code[at] == 0xc3;

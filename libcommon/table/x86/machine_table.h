@@ -14,12 +14,11 @@
 #define CALLEE_SAVED (1u << EH_RBX | 1u << EH_RBP | 1u << EH_RSP | 0xfu << EH_R12)
 #define CALLER_SAVED (0xffff & ~CALLEE_SAVED)
 
-#define SAVED_GO_G  SAVED_R14 /* the running g, in Go's internal ABI */
-#define RA_AT_ENTRY (-1)      /* in words from the CFA */
+#define SAVED_GO_G       SAVED_R14 /* the running g, in Go's internal ABI */
+#define GO_DEPTH_ABOVE_G false     /* asmcgocall keeps the depth of g's stack below g */
+#define RA_AT_ENTRY      (-1)      /* in words from the CFA */
 
 #define PLT_HEADER_BYTES 0 /* linkers write CFI for .plt */
-
-#define KNOWS_GO true /* are rows made of Go's own tables? Else only where its stacks end */
 
 /* Compilers and assemblers align functions to this, and linkers sections to at most that. */
 #define FUNCTION_ALIGNMENT 16
