@@ -52,11 +52,11 @@ static inline __attribute__((always_inline)) __u32 saved_reg(__u32 i)
 #define KNOWN_BY_FP (1u << EH_X29)
 
 /*
- * of an interpreter, whose frames bpf/runtimes knows: its place in the bytecode. Of its caller's
- * sp, nothing is known yet
+ * of HotSpot's interpreter, whose frames bpf/runtimes knows: its place in the bytecode, and its
+ * caller's sp when it is entered, in this version of Java
  */
-#define REG_BYTECODE  22
-#define REG_SENDER_SP EH_NR_REGS
+#define REG_BYTECODE           22
+#define REG_SENDER_SP(version) ((version) < 19 ? 13 : 19)
 
 /* a call leaves sp as it is: at a function's first instruction, and at its `ret`, CFA = sp */
 #define CFA_AT_ENTRY 0

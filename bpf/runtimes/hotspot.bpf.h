@@ -92,7 +92,9 @@ VERIFIED_ONCE int record_method(struct user_walk *u)
 	method = words[FRAME_THE_METHOD - FRAME_BYTECODE];
 	in_register = u->frame.known >> REG_BYTECODE & 1 ? u->frame.reg[REG_BYTECODE] : 0;
 	in_frame = fp + FRAME_BYTECODE * 8 < u->frame.reg[REG_SP] ? 0 : words[0];
-	second = method & 7 || method >> 47 ? 0 : method_word(u, method, in_register, in_frame);
+	second = method & 7 || method >> USER_ADDRESS_BITS
+			 ? 0
+			 : method_word(u, method, in_register, in_frame);
 	if (!second)
 		return 0;
 	keep_frame(u, u->stack.nr_frames - 1, FRAME_METHOD(method));

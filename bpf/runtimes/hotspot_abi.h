@@ -13,6 +13,8 @@
 
 #include <linux/types.h>
 
+#include "machine_abi.h"
+
 /*
  * Offsets of fields in a JVM's structs, in bytes; behind the struct published_module of its code
  * (tables_abi.h), in the same slab
@@ -34,19 +36,20 @@ _Static_assert(sizeof(struct hotspot_layout) == 16, "struct hotspot_layout");
 #define FRAME_HOTSPOT           (13ULL << 60)
 #define FRAME_IS_HOTSPOT(frame) ((frame) >> 60 == 13)
 #define FRAME_METHOD(address)   (FRAME_HOTSPOT | (address) >> 3)
-#define METHOD_ADDRESS(frame)   (((frame) & ((1ULL << 44) - 1)) << 3)
+#define METHOD_ADDRESS(frame)   (((frame) & ((1ULL << (USER_ADDRESS_BITS - 3)) - 1)) << 3)
 /* of the second word */
 #define HOTSPOT_SECOND         (1ULL << 59)
-#define METHOD_UNSEEN          (1ULL << 58)                   /* the host's */
-#define METHOD_BYTECODE(frame) ((frame) & ((1ULL << 47) - 1)) /* with METHOD_UNSEEN, and */
-#define METHOD_EPOCH_SHIFT     47
-#define METHOD_EPOCHS          2048
+#define METHOD_UNSEEN          (1ULL << 58)                                  /* the host's */
+#define METHOD_BYTECODE(frame) ((frame) & ((1ULL << USER_ADDRESS_BITS) - 1)) /* with UNSEEN, and */
+#define METHOD_EPOCH_SHIFT     USER_ADDRESS_BITS
+#define METHOD_EPOCHS          (1 << (58 - METHOD_EPOCH_SHIFT))
 #define METHOD_EPOCH(frame)    ((__u32)((frame) >> METHOD_EPOCH_SHIFT) % METHOD_EPOCHS)
 #define METHOD_NO_EPOCH        1                         /* it is not known. Without UNSEEN: */
 #define METHOD_PLACE(frame)    (0xffff & (__u32)(frame)) /* index of the bytecode, or: */
 #define METHOD_NO_PLACE        0xffff
 /*
- * words of an interpreter's frame, by their distance from rbp in words (frame_x86.hpp in OpenJDK)
+ * words of an interpreter's frame, by their distance from the frame pointer in words (frame_x86.hpp and
+ * frame_aarch64.hpp in OpenJDK)
  */
 enum {
 	FRAME_BYTECODE = -8,

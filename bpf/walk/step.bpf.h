@@ -225,7 +225,7 @@ static __always_inline void step_base(const struct eh_rule *rule, struct frame_s
 	}
 	frame->base = frame->reg[rule->base_reg];
 	frame->base_known = frame->known >> rule->base_reg & 1 ? BASE_KNOWN : BASE_UNKNOWN;
-	if (in_base(rule, SAVED_FP) && rule->base_reg == REG_FP &&
+	if (!RA_IN_REGISTER && in_base(rule, SAVED_FP) && rule->base_reg == REG_FP &&
 	    AGAIN(rule->saved[SAVED_FP]) == 0 && AGAIN(frame->base) - sp >= AGAIN(frame->cfa) - sp)
 		frame->base_known = BASE_POPPED;
 }

@@ -41,11 +41,11 @@ static inline __attribute__((always_inline)) __u32 saved_reg(__u32 i)
 #define KNOWN_BY_FP (1u << EH_RSP | 1u << EH_RBP)
 
 /*
- * of an interpreter, whose frames bpf/runtimes knows: its place in the bytecode, and its caller's
- * sp when it is entered
+ * of HotSpot's interpreter, whose frames bpf/runtimes knows: its place in the bytecode, and its
+ * caller's sp when it is entered, in this version of Java
  */
-#define REG_BYTECODE  (EH_R12 + 1)
-#define REG_SENDER_SP (EH_R12 + 1)
+#define REG_BYTECODE           (EH_R12 + 1)
+#define REG_SENDER_SP(version) ((void)(version), EH_R12 + 1)
 
 /*
  * A call pushes the return address: at a function's first instruction, and at its `ret`, CFA = sp +

@@ -481,9 +481,6 @@ static int read_image(void *image, struct elf_file *file)
 	uint64_t structs, stride, types, size, bias;
 	int error = exports_find(file, "gHotSpotVMStructs", &structs, &size);
 
-	if (!error && REG_SENDER_SP == EH_NR_REGS)
-		return -ENOTSUP; /* nothing is known of frames on this machine */
-
 	if (!error)
 		error = exports_find(file, "gHotSpotVMStructEntryArrayStride", &stride, &size);
 	if (!error)

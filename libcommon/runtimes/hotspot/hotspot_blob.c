@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "machine_abi.h"
+
 #define MAX_HEAP_BYTES (2ULL << 30) /* ReservedCodeCacheSize's limit */
 #define FREE_SEGMENT   0xff
 #define MAX_HOPS       (MAX_BLOB_BYTES >> 6)
@@ -25,8 +27,9 @@ static bool read_heap(struct hotspot_heap *heap, const struct hotspot_vm *vm,
 		.segment_shift = hotspot_read(vm, memory, at, VM_HEAP_LOG2_SEGMENT),
 	};
 	return !memory->bad && heap->start < heap->end && heap->end <= heap->limit &&
-	       heap->limit - heap->start <= MAX_HEAP_BYTES && heap->limit < 1ULL << 47 &&
-	       heap->segment_shift >= 3 && heap->segment_shift <= 16;
+	       heap->limit - heap->start <= MAX_HEAP_BYTES &&
+	       heap->limit < 1ULL << USER_ADDRESS_BITS && heap->segment_shift >= 3 &&
+	       heap->segment_shift <= 16;
 }
 
 static void read_interpreter(struct hotspot_heaps *heaps, const struct hotspot_vm *vm,

@@ -22,6 +22,7 @@ struct rows {
 	uint32_t base; /* of the offsets that come, from the blob's start */
 	size_t room;   /* in rows */
 	bool full;
+	uint8_t sender_sp; /* struct interpreter_piece */
 };
 
 static void add_row(void *arg, size_t at, const struct eh_rule *rule)
@@ -87,8 +88,7 @@ static int add_interpreter(struct rows *rows, const uint8_t *code,
 		return -EBADMSG;
 	rows->base = blob->code_start - blob->start;
 	for (int i = 0; i < MAX_CODELETS && at < end && !error; i++) {
-		struct interpreter_piece piece = { .start = at + sizeof(struct codelet) -
-							    blob->code_start };
+		struct interpreter_piece piece = { .sender_sp = rows->sender_sp };
 		struct codelet codelet;
 		char description[64];
 		code_rule_fn *add = add_interpreted_row;
@@ -146,7 +146,8 @@ static int add_adapters(struct rows *rows, const uint8_t *code)
 	struct interpreter_piece piece = { .end = b->code_end - b->code_start,
 					   .enters = b->kind != HOTSPOT_TABLES,
 					   .enters_again = b->kind == HOTSPOT_ENTRIES,
-					   .is_called = true };
+					   .is_called = true,
+					   .sender_sp = rows->sender_sp };
 
 	rows->base = b->code_start - b->start;
 	return interpreter_rules(code, &piece, add_row, rows);
@@ -184,10 +185,12 @@ static int add_rows(struct rows *rows, const uint8_t *code, const struct hotspot
 /*
  * The code's rows, of the room behind it. Without any, it is known that there are none. 0 or -errno
  */
-static int describe(struct hotspot_code *code, size_t room, const struct hotspot_heaps *heaps,
-		    struct memory_reader *memory)
+static int describe(struct hotspot_code *code, size_t room, const struct hotspot_vm *vm,
+		    const struct hotspot_heaps *heaps, struct memory_reader *memory)
 {
-	struct rows rows = { .code = code, .room = room / sizeof(code->rows[0]) };
+	struct rows rows = { .code = code,
+			     .room = room / sizeof(code->rows[0]),
+			     .sender_sp = REG_SENDER_SP(vm->version) };
 	size_t bytes = code->blob.code_end - code->blob.code_start;
 	uint8_t *text = malloc(bytes + 1);
 	int error;
@@ -376,7 +379,7 @@ static int answer_pc(const struct hotspot_question *q, struct hotspot_answer *an
 	if (hotspot_blob_find(&code->blob, &answer->heaps, &q->vm, memory, pc))
 		return 0;
 	room -= *bytes + sizeof(*code) + 16;
-	error = describe(code, room, &answer->heaps, memory);
+	error = describe(code, room, &q->vm, &answer->heaps, memory);
 	memory->bad = false;
 	if (!error)
 		error = name_code(code, room, &q->vm, memory);
@@ -476,10 +479,10 @@ const struct hotspot_code *hotspot_code_next(const struct hotspot_answer *answer
 	if (*at % 8 || *at > bytes || bytes - *at < sizeof(*code) || code->nr_rows > bytes ||
 	    code->name_bytes > bytes || code_bytes(code) > bytes - *at ||
 	    !hotspot_name_is_sound(hotspot_code_name(code), code->name_bytes) ||
-	    b->start >= b->end || b->end - b->start > MAX_BLOB_BYTES || b->end >= 1ULL << 47 ||
-	    b->code_start < b->start || b->code_end < b->code_start || b->end < b->code_end ||
-	    b->kind >= NR_HOTSPOT_KINDS || b->name[sizeof(b->name) - 1] || !code->nr_rows ||
-	    code->rows[0].at)
+	    b->start >= b->end || b->end - b->start > MAX_BLOB_BYTES ||
+	    b->end >= 1ULL << USER_ADDRESS_BITS || b->code_start < b->start ||
+	    b->code_end < b->code_start || b->end < b->code_end || b->kind >= NR_HOTSPOT_KINDS ||
+	    b->name[sizeof(b->name) - 1] || !code->nr_rows || code->rows[0].at)
 		return NULL;
 	for (uint32_t i = 1; i < code->nr_rows; i++)
 		if (code->rows[i].at <= code->rows[i - 1].at ||

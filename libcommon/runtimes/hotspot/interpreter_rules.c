@@ -13,17 +13,18 @@
 
 /*
  * What is known of the place before an instruction. With .framed, that is all; else the return
- * address is in a register or on the stack, the caller's rsp is in a register or counted from rsp,
- * and rbp is the caller's or has just been pushed.
+ * address is in a register or on the stack, the caller's sp is in a register or counted from sp,
+ * and the frame pointer is the caller's or has just been saved.
  */
 struct place {
 	bool reached, lost;
 	bool disagreed; /* it was lost for that */
 	bool framed;
 	bool ra_in_register, cfa_in_register, fp_pushed, fp_set;
-	/* framed: cfa_register has the caller's rsp already, or it is NO_REG */
+	bool sp_is_fp; /* framed, and on a machine that restores the two with the frame's record */
+	/* framed: cfa_register has the caller's sp already, or it is NO_REG */
 	uint8_t ra_register, cfa_register;
-	int32_t ra_at, cfa_at, fp_at; /* from rsp */
+	int32_t ra_at, cfa_at, fp_at; /* from sp */
 };
 
 #define MAX_LOSSES 8 /* and more than meet() can change of a place */
@@ -95,20 +96,49 @@ static void pop(struct place *p, uint8_t reg)
 	move_sp(p, 8);
 }
 
-/* the end of the frame: from here on, the caller's rsp must be known */
-static void leave(struct place *p)
+/* the end of the frame, with the return address there: now the caller's sp must be known */
+static void leave(struct place *p, int32_t ra_at)
 {
 	if (!p->framed || p->cfa_register == NO_REG) {
 		p->lost = true;
 		return;
 	}
-	p->framed = false;
+	p->framed = p->sp_is_fp = false;
 	p->ra_in_register = false;
-	p->ra_at = 0;
+	p->ra_at = ra_at;
+}
+
+/*
+ * Where the return address is in a register, frames end so: sp = fp; fp = *sp; that register =
+ * *(sp + 8). Is this one of the three?
+ */
+static bool restores_record(struct place *p, const struct insn *insn)
+{
+	bool from_sp = insn->effect == INSN_LOAD && insn->base == REG_SP;
+
+	if (!RA_IN_REGISTER)
+		return false;
+	if (p->framed && insn->reg == REG_SP) {
+		p->sp_is_fp =
+			insn->effect == INSN_SET && insn->base == REG_FP && !insn->displacement;
+		return p->sp_is_fp;
+	}
+	if (p->framed && p->sp_is_fp && from_sp && insn->reg == REG_FP && !insn->displacement) {
+		leave(p, 8);
+		return true;
+	}
+	if (p->framed || p->ra_in_register || !from_sp || insn->reg != EH_RA ||
+	    insn->displacement != p->ra_at)
+		return false;
+	p->ra_in_register = true;
+	p->ra_register = EH_RA;
+	return true;
 }
 
 static void set(struct place *p, const struct insn *insn)
 {
+	if (restores_record(p, insn))
+		return;
 	if (p->framed) {
 		if (insn->reg == REG_FP)
 			p->lost = true;
@@ -126,10 +156,30 @@ static void set(struct place *p, const struct insn *insn)
 		p->cfa_in_register = false;
 		p->cfa_at = 0;
 	} else if (insn->reg == REG_FP && insn->effect == INSN_SET && insn->base == REG_SP &&
-		   !insn->displacement && p->fp_pushed && p->fp_at == 0) {
+		   p->fp_pushed && p->fp_at == insn->displacement) {
 		p->fp_set = true;
 	} else {
 		overwrite(p, insn->reg);
+	}
+}
+
+/* at sp + displacement */
+static void store(struct place *p, uint8_t reg, int32_t displacement)
+{
+	if (p->framed)
+		return;
+	if (p->ra_in_register && reg == p->ra_register) {
+		p->ra_in_register = false;
+		p->ra_at = displacement;
+	} else if (RA_IN_REGISTER && reg == REG_FP && !p->fp_pushed) {
+		p->fp_pushed = true;
+		p->fp_at = displacement;
+	} else if (p->fp_set && p->cfa_in_register && reg == p->cfa_register &&
+		   displacement == p->fp_at - SENDER_SP_BELOW_FP && !p->ra_in_register &&
+		   p->ra_at == p->fp_at + 8) {
+		*p = (struct place){ .framed = true,
+				     .cfa_in_register = true,
+				     .cfa_register = NO_REG };
 	}
 }
 
@@ -143,14 +193,11 @@ static void follow(struct place *p, const struct insn *insn)
 		pop(p, insn->reg);
 		break;
 	case INSN_LEAVE:
-		leave(p);
+		leave(p, 0);
 		break;
 	case INSN_STORE:
-		if (!p->framed && p->ra_in_register && insn->reg == p->ra_register &&
-		    insn->base == REG_SP) {
-			p->ra_in_register = false;
-			p->ra_at = insn->displacement;
-		}
+		if (insn->base == REG_SP)
+			store(p, insn->reg, insn->displacement);
 		break;
 	case INSN_SET:
 	case INSN_LOAD:
@@ -227,13 +274,18 @@ static void follow_from(struct follower *f, size_t i, const struct place *from)
 
 static void fill(struct follower *f, const struct interpreter_piece *piece)
 {
-	const struct place called = { .ra_register = NO_REG, .cfa_register = NO_REG, .cfa_at = 8 };
+	const uint8_t ra = RA_IN_REGISTER ? EH_RA : NO_REG;
+	const struct place called = { .ra_in_register = RA_IN_REGISTER,
+				      .ra_register = ra,
+				      .cfa_register = NO_REG,
+				      .cfa_at = CFA_AT_ENTRY };
 	const struct place framed = { .framed = true,
 				      .cfa_in_register = true,
 				      .cfa_register = NO_REG };
 	const struct place entered = { .cfa_in_register = true,
-				       .cfa_register = REG_SENDER_SP,
-				       .ra_register = NO_REG };
+				       .cfa_register = piece->sender_sp,
+				       .ra_in_register = RA_IN_REGISTER,
+				       .ra_register = ra };
 	const struct place *others = piece->is_called ? &called : &framed;
 
 	if (piece->enters_again)
@@ -273,19 +325,22 @@ static bool fits(int32_t bytes)
 static struct eh_rule rule_of(const struct place *p)
 {
 	struct eh_rule rule = { .kind = RULE_REG };
+	bool by_call = RA_IN_REGISTER && p->ra_in_register && p->ra_register == EH_RA;
 
 	if (p->framed && !p->lost)
 		return interpreter_frame_rule();
 	if (!p->reached || p->lost || !fits(p->ra_at) || !fits(p->fp_at) ||
-	    (p->ra_in_register && p->fp_pushed))
+	    (p->ra_in_register && !by_call && p->fp_pushed))
 		return (struct eh_rule){ .kind = RULE_NONE, .flags = RULE_FROM_CODE };
 	memset(rule.saved, SAVED_ODD, sizeof(rule.saved));
 	rule.cfa_reg = p->cfa_in_register ? p->cfa_register : REG_SP;
 	rule.cfa_offset = p->cfa_in_register ? 0 : p->cfa_at;
 	/* a method handle's last argument is gone, and lay below the caller's rsp */
 	rule.flags = p->cfa_in_register ? RULE_CROSSES : 0;
-	rule.base_reg = p->ra_in_register ? p->ra_register : REG_SP;
-	rule.from_base = 1 << SAVED_RA;
+	rule.base_reg = by_call && !p->fp_pushed        ? 0
+			: p->ra_in_register && !by_call ? p->ra_register
+							: REG_SP;
+	rule.from_base = by_call ? 0 : 1 << SAVED_RA;
 	rule.saved[SAVED_RA] = p->ra_in_register ? SAVED_SAME : p->ra_at / 8;
 	rule.saved[SAVED_FP] = SAVED_SAME;
 	if (p->fp_pushed) {

@@ -18,6 +18,14 @@ enum fp {
 	FP_OTHER,
 };
 
+/* where the return address is */
+enum ra {
+	RA_SAVED,   /* where calls or prologues save it: right below the CFA */
+	RA_BY_CALL, /* where calls put it into a register: still there */
+	RA_LOST,
+};
+#define RA_BELOW_CFA 8
+
 /*
  * HotSpot's String.indexOf() copies short strings to the stack where reading 16 bytes of them could
  * cross a page. It keeps sp in a register, takes 16 bytes or not, pushes the register, and pops sp
@@ -34,6 +42,7 @@ struct place {
 	bool saved;   /* the caller's frame pointer is at CFA - FP_BELOW_CFA */
 	bool sp_lost;
 	uint8_t fp;    /* enum fp */
+	uint8_t ra;    /* enum ra */
 	uint8_t copy;  /* where sp's value in the whole frame is kept */
 	int32_t depth; /* CFA less sp, unless sp_lost */
 	/* it was reached first from behind this call: the instruction's number + 1 */
@@ -90,6 +99,25 @@ static void set_fp(struct place *p, const struct insn *insn)
 		p->fp = FP_CALLERS;
 	else
 		p->fp = FP_OTHER;
+}
+
+/* The register in which calls put the return address gets another value. */
+static void set_ra(struct place *p, const struct insn *insn)
+{
+	if (insn->effect == INSN_LOAD && p->ra == RA_SAVED && insn->base == REG_SP && !p->sp_lost &&
+	    p->depth - insn->displacement == RA_BELOW_CFA)
+		p->ra = RA_BY_CALL;
+	else if (p->ra == RA_BY_CALL)
+		p->ra = RA_LOST;
+}
+
+static void store(struct place *p, const struct insn *insn)
+{
+	if (insn->reg == REG_FP && p->fp == FP_CALLERS && at_saved_fp(p, insn))
+		p->saved = true;
+	if (insn->reg == EH_RA && p->ra == RA_BY_CALL && insn->base == REG_SP && !p->sp_lost &&
+	    p->depth - insn->displacement == RA_BELOW_CFA)
+		p->ra = RA_SAVED;
 }
 
 static void push(struct place *p, uint8_t reg)
@@ -152,9 +180,11 @@ static void follow_copy(struct place *p, const struct insn *insn, uint32_t frame
 		p->copy = NO_REG;
 }
 
-/* no rule finds the CFA */
+/* no rule finds the CFA or the return address */
 static bool is_lost(const struct place *p)
 {
+	if (p->ra == RA_LOST)
+		return true;
 	return p->sp_lost && p->fp != FP_FRAME && p->copy == NO_REG;
 }
 
@@ -174,8 +204,7 @@ static void follow(struct place *p, const struct insn *insn, uint32_t frame_byte
 		leave(p);
 		break;
 	case INSN_STORE:
-		if (insn->reg == REG_FP && p->fp == FP_CALLERS && at_saved_fp(p, insn))
-			p->saved = true;
+		store(p, insn);
 		break;
 	case INSN_SET:
 	case INSN_LOAD:
@@ -183,12 +212,16 @@ static void follow(struct place *p, const struct insn *insn, uint32_t frame_byte
 			set_sp(p, insn);
 		else if (insn->reg == REG_FP)
 			set_fp(p, insn);
+		else if (RA_IN_REGISTER && insn->reg == EH_RA)
+			set_ra(p, insn);
 		break;
 	}
 	if (insn->overwritten >> REG_SP & 1)
 		p->sp_lost = true;
 	if (insn->overwritten >> REG_FP & 1)
 		p->fp = FP_OTHER;
+	if (RA_IN_REGISTER && insn->overwritten >> (EH_RA % EH_NR_REGS) & 1)
+		set_ra(p, insn);
 	follow_copy(p, insn, frame_bytes);
 	p->lost = is_lost(p);
 }
@@ -205,11 +238,13 @@ static bool meet(struct place *to, const struct place *from)
 	met.sp_lost |= from->sp_lost || (!to->sp_lost && from->depth != to->depth);
 	if (met.fp != from->fp)
 		met.fp = FP_OTHER;
+	if (met.ra != from->ra)
+		met.ra = RA_LOST;
 	if (met.copy != from->copy)
 		met.copy = NO_REG;
 	met.lost |= is_lost(&met);
 	if (met.lost == to->lost && met.saved == to->saved && met.sp_lost == to->sp_lost &&
-	    met.fp == to->fp && met.copy == to->copy)
+	    met.fp == to->fp && met.ra == to->ra && met.copy == to->copy)
 		return false;
 	*to = met;
 	return true;
@@ -365,7 +400,10 @@ static void clear(struct follower *f)
 static bool fill(struct follower *f)
 {
 	const struct jit_code *jit = f->jit;
-	const struct place entered = { .depth = CFA_AT_ENTRY, .fp = FP_CALLERS, .copy = NO_REG };
+	const struct place entered = { .depth = CFA_AT_ENTRY,
+				       .fp = FP_CALLERS,
+				       .ra = RA_IN_REGISTER ? RA_BY_CALL : RA_SAVED,
+				       .copy = NO_REG };
 	size_t first = code_insn_at(&f->code, jit->complete);
 	const struct place *complete = &f->places[first];
 
@@ -439,8 +477,8 @@ static struct eh_rule rule_of(const struct place *p, uint32_t frame_bytes)
 		rule.cfa_offset = frame_bytes;
 	}
 	memset(rule.saved, SAVED_ODD, sizeof(rule.saved));
-	rule.saved[SAVED_RA] = RA_AT_ENTRY;
-	if (p->saved)
+	rule.saved[SAVED_RA] = p->ra == RA_BY_CALL ? SAVED_SAME : -RA_BELOW_CFA / 8;
+	if (p->saved && (p->sp_lost || p->depth >= FP_BELOW_CFA))
 		rule.saved[SAVED_FP] = -FP_BELOW_CFA / 8;
 	else if (p->fp == FP_CALLERS)
 		rule.saved[SAVED_FP] = SAVED_SAME;
