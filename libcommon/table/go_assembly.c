@@ -134,9 +134,11 @@ struct assembly {
  */
 static bool aligns_aligned(const struct assembly *a, const struct insn *insn, int32_t depth)
 {
+	uint8_t from;
+
 	return a->special == GO_FIRST && depth >= 0 &&
 	       (depth + CFA_AT_ENTRY) % FUNCTION_ALIGNMENT == 0 &&
-	       machine_aligns_sp(a->code.bytes, a->code.size, insn->at);
+	       machine_aligns_sp(a->code.bytes, a->code.size, insn->at, &from) && from == REG_SP;
 }
 
 /* The depth after the instruction. */

@@ -116,11 +116,11 @@ void machine_add_interrupted(struct eh_rule *rule);
 
 /*
  * Does the instruction at `at` return, by way of the return address that sp points to; call the
- * kernel; round sp down to a multiple of 16?
+ * kernel; set sp to the register *from, rounded down to a multiple of 16?
  */
 bool machine_is_return(const uint8_t *code, uint64_t size, uint64_t at);
 bool machine_is_syscall(const uint8_t *code, uint64_t size, uint64_t at);
-bool machine_aligns_sp(const uint8_t *code, uint64_t size, uint64_t at);
+bool machine_aligns_sp(const uint8_t *code, uint64_t size, uint64_t at, uint8_t *from);
 
 /*
  * The instruction code[0 .. size), which lies at vaddr; its bytes, or 0 where it does not decode.

@@ -9,6 +9,7 @@
 #include "runtimes/hotspot/interpreter_rules.h"
 #include "runtimes/hotspot/jit_rules.h"
 #include "table/code_rules.h"
+#include "table/machine.h"
 
 /* the limit of what one question may make us read */
 #define MAX_READ_BYTES (16 << 20)
@@ -57,14 +58,14 @@ static bool begins_with(const char *string, const char *prefix)
 }
 
 /*
- * InterpreterCodelet in hotspot/share/interpreter/interpreter.hpp, and what its code is aligned to
+ * InterpreterCodelet in hotspot/share/interpreter/interpreter.hpp; its code begins at a multiple of
+ * HOTSPOT_ALIGNMENT
  */
 struct codelet {
 	uint64_t description;
 	uint32_t bytes, bytecode;
 };
-#define CODELET_ALIGNMENT 32
-#define MAX_CODELETS      4096
+#define MAX_CODELETS 4096
 
 /* where the interpreter's frame is complete, it has its method */
 static void add_interpreted_row(void *arg, size_t at, const struct eh_rule *rule)
@@ -98,7 +99,7 @@ static int add_interpreter(struct rows *rows, const uint8_t *code,
 			return -EBADMSG;
 		memory_string(memory, codelet.description, description, sizeof(description));
 		piece.start =
-			((at + sizeof(codelet) + CODELET_ALIGNMENT - 1) & -CODELET_ALIGNMENT) -
+			((at + sizeof(codelet) + HOTSPOT_ALIGNMENT - 1) & -HOTSPOT_ALIGNMENT) -
 			blob->code_start;
 		piece.end = at + codelet.bytes - blob->code_start;
 		piece.enters = strstr(description, "method entry point");

@@ -127,12 +127,37 @@ static bool restores_record(struct place *p, const struct insn *insn)
 		leave(p, 8);
 		return true;
 	}
-	if (p->framed || p->ra_in_register || !from_sp || insn->reg != EH_RA ||
-	    insn->displacement != p->ra_at)
+	if (p->framed)
+		return false;
+	if (p->fp_set && insn->effect == INSN_SET && insn->reg == REG_SP && insn->base == REG_FP &&
+	    !insn->displacement) {
+		move_sp(p, p->fp_at);
+		return true;
+	}
+	if (p->fp_pushed && from_sp && insn->reg == REG_FP && insn->displacement == p->fp_at) {
+		p->fp_pushed = p->fp_set = false;
+		return true;
+	}
+	if (p->ra_in_register || !from_sp || insn->reg != EH_RA || insn->displacement != p->ra_at)
 		return false;
 	p->ra_in_register = true;
 	p->ra_register = EH_RA;
 	return true;
+}
+
+/*
+ * A register that calls overwrite is copied to one that they keep: the copy counts from then on.
+ * Only code for machines that return by register does that.
+ */
+static void copy(struct place *p, const struct insn *insn)
+{
+	if (!RA_IN_REGISTER || insn->effect != INSN_SET || insn->displacement ||
+	    !(KNOWN_CALLEE_SAVED >> insn->reg & 1))
+		return;
+	if (p->cfa_in_register && p->cfa_register == insn->base)
+		p->cfa_register = insn->reg;
+	if (p->ra_in_register && p->ra_register == insn->base)
+		p->ra_register = insn->reg;
 }
 
 static void set(struct place *p, const struct insn *insn)
@@ -146,20 +171,17 @@ static void set(struct place *p, const struct insn *insn)
 		if (insn->effect == INSN_LOAD && insn->base == REG_FP &&
 		    insn->displacement == -SENDER_SP_BELOW_FP)
 			p->cfa_register = insn->reg;
+		copy(p, insn);
 		return;
 	}
 	if (insn->reg == REG_SP && insn->effect == INSN_SET && insn->base == REG_SP) {
 		move_sp(p, insn->displacement);
-	} else if (insn->reg == REG_SP && insn->effect == INSN_SET && p->cfa_in_register &&
-		   insn->base == p->cfa_register && !insn->displacement && p->ra_in_register &&
-		   !p->fp_pushed) {
-		p->cfa_in_register = false;
-		p->cfa_at = 0;
 	} else if (insn->reg == REG_FP && insn->effect == INSN_SET && insn->base == REG_SP &&
 		   p->fp_pushed && p->fp_at == insn->displacement) {
 		p->fp_set = true;
 	} else {
 		overwrite(p, insn->reg);
+		copy(p, insn);
 	}
 }
 
@@ -242,6 +264,30 @@ static void reach(struct follower *f, size_t i, const struct place *from)
 		f->todo[f->nr_todo++] = i;
 }
 
+/* code_link() makes it an INSN_STOP, because it does not know that register. */
+static bool copies_to_sp(const struct insn *insn, uint8_t *from)
+{
+	*from = insn->base;
+	return (insn->effect == INSN_SET || insn->effect == INSN_STOP) && insn->reg == REG_SP &&
+	       !insn->displacement;
+}
+
+/* Goes back to the caller's sp, which is aligned. */
+static bool restores_sp(const struct follower *f, const struct insn *insn, struct place *p)
+{
+	uint8_t from;
+
+	if (p->framed || !p->cfa_in_register || !p->ra_in_register || p->fp_pushed ||
+	    (!machine_aligns_sp(f->code.bytes, f->code.size, insn->at, &from) &&
+	     !copies_to_sp(insn, &from)) ||
+	    from != p->cfa_register)
+		return false;
+	p->cfa_in_register = false;
+	p->cfa_register = NO_REG;
+	p->cfa_at = 0;
+	return true;
+}
+
 static void pass(struct follower *f, size_t i)
 {
 	const struct insn *insn = &f->code.insns[i];
@@ -258,6 +304,8 @@ static void pass(struct follower *f, size_t i)
 		return;
 	if (insn->effect == INSN_CALL && insn->target == i + 1)
 		push(&p, NO_REG);
+	else if (restores_sp(f, insn, &p))
+		; /* done */
 	else if (insn->effect == INSN_STOP)
 		set(&p, insn);
 	else
@@ -322,15 +370,26 @@ static bool fits(int32_t bytes)
 	return bytes % 8 == 0 && bytes / 8 > SAVED_ODD && bytes / 8 < SAVED_SAME;
 }
 
-static struct eh_rule rule_of(const struct place *p)
+/*
+ * A call's rule is that of what it calls. Does it count on a register that this may have
+ * overwritten?
+ */
+static bool is_lost_by_call(const struct place *p, const struct insn *insn)
+{
+	return insn->effect == INSN_CALL && !p->framed &&
+	       ((p->cfa_in_register && insn->overwritten >> p->cfa_register & 1) ||
+		(p->ra_in_register && insn->overwritten >> (p->ra_register & 31) & 1));
+}
+
+static struct eh_rule rule_of(const struct place *p, const struct insn *insn)
 {
 	struct eh_rule rule = { .kind = RULE_REG };
 	bool by_call = RA_IN_REGISTER && p->ra_in_register && p->ra_register == EH_RA;
 
 	if (p->framed && !p->lost)
 		return interpreter_frame_rule();
-	if (!p->reached || p->lost || !fits(p->ra_at) || !fits(p->fp_at) ||
-	    (p->ra_in_register && !by_call && p->fp_pushed))
+	if (!p->reached || p->lost || is_lost_by_call(p, insn) || !fits(p->ra_at) ||
+	    !fits(p->fp_at) || (p->ra_in_register && !by_call && p->fp_pushed))
 		return (struct eh_rule){ .kind = RULE_NONE, .flags = RULE_FROM_CODE };
 	memset(rule.saved, SAVED_ODD, sizeof(rule.saved));
 	rule.cfa_reg = p->cfa_in_register ? p->cfa_register : REG_SP;
@@ -366,7 +425,7 @@ int interpreter_rules(const uint8_t *code, const struct interpreter_piece *piece
 	if (!error)
 		fill(&f, piece);
 	for (size_t i = 0; i < f.code.nr && !error; i++) {
-		struct eh_rule rule = rule_of(&f.places[i]);
+		struct eh_rule rule = rule_of(&f.places[i], &f.code.insns[i]);
 
 		emit(arg, piece->start + f.code.insns[i].at, &rule);
 	}

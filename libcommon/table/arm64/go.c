@@ -47,9 +47,11 @@ bool machine_is_syscall(const uint8_t *code, uint64_t size, uint64_t at)
 	return insn_at(code, size, at) == INSN_SVC;
 }
 
-/* sp always is a multiple of 16 */
-bool machine_aligns_sp(const uint8_t *code, uint64_t size, uint64_t at)
+/* and sp,xn,#-16 */
+bool machine_aligns_sp(const uint8_t *code, uint64_t size, uint64_t at, uint8_t *from)
 {
-	(void)code, (void)size, (void)at;
-	return false;
+	uint32_t insn = insn_at(code, size, at);
+
+	*from = INSN_REG(insn, 5);
+	return (insn & 0xfffffc1f) == 0x927cec1f;
 }

@@ -55,9 +55,10 @@ bool machine_is_syscall(const uint8_t *code, uint64_t size, uint64_t at)
 	return at + 2 <= size && code[at] == 0x0f && code[at + 1] == 0x05;
 }
 
-bool machine_aligns_sp(const uint8_t *code, uint64_t size, uint64_t at)
+bool machine_aligns_sp(const uint8_t *code, uint64_t size, uint64_t at, uint8_t *from)
 {
 	static const uint8_t and[] = { 0x48, 0x83, 0xe4, 0xf0 }; /* and $-16,%rsp */
 
+	*from = REG_SP;
 	return at + sizeof(and) <= size && !memcmp(code + at, and, sizeof(and));
 }

@@ -20,6 +20,8 @@
 
 #define PLT_HEADER_BYTES 0 /* linkers write CFI for .plt */
 
+#define HOTSPOT_ALIGNMENT 32 /* CodeEntryAlignment of its interpreter's code */
+
 /* Compilers and assemblers align functions to this, and linkers sections to at most that. */
 #define FUNCTION_ALIGNMENT 16
 #define MAX_ALIGNMENT      64
