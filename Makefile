@@ -443,5 +443,5 @@ clean:
 	rm -rf $(B)
 
 # what is unpacked there has directories that end in .d
--include $(filter-out $(foreach d,arm64 static files sysroot guest musl kernels deb debian,$(B)/$d/%),\
+-include $(filter-out $(foreach d,arm64 static files sysroot guest runtimes musl kernels deb debian,$(B)/$d/%),\
 	$(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d $(B)/*/*/*/*/*.d $(B)/*/*/*/*/*/*.d))

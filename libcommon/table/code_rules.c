@@ -60,11 +60,15 @@ int code_rules(const uint8_t *bytes, size_t size, uint64_t vaddr, code_rule_fn *
 	return error;
 }
 
-/* Have the two effects before this one stored the frame pointer and the return address? */
+/*
+ * The frame pointer is set. Have the two effects before stored its old value there, and the return
+ * address above?
+ */
 static bool saves_record(const struct insn *insn)
 {
 	return insn[-1].effect == INSN_STORE && insn[-1].reg == EH_RA &&
-	       insn[-2].effect == INSN_STORE && insn[-2].reg == REG_FP;
+	       insn[-2].effect == INSN_STORE && insn[-2].reg == REG_FP && insn[-2].base == REG_SP &&
+	       insn[-2].displacement == insn->displacement;
 }
 
 /* Does a function begin by `push %rbp; mov %rsp, %rbp`, or as that is on other machines? */
@@ -74,8 +78,8 @@ static bool keeps_fp(const struct code *c)
 		const struct insn *insn = &c->insns[i];
 
 		if (insn->effect == INSN_SET && insn->reg == REG_FP && insn->base == REG_SP &&
-		    !insn->displacement &&
-		    ((insn[-1].effect == INSN_PUSH && insn[-1].reg == REG_FP) ||
+		    ((insn[-1].effect == INSN_PUSH && insn[-1].reg == REG_FP &&
+		      !insn->displacement) ||
 		     (i > 1 && RA_IN_REGISTER && saves_record(insn))))
 			return true;
 	}

@@ -154,14 +154,24 @@ static void decode_system_call(struct decoder *d, uint32_t at)
 		overwrite(d, at, 1 << 0);
 }
 
+/* Does the instruction before add a number of words to sp? add sp,sp,xm,uxtx #3 */
+static bool pops_arguments(const struct code *c, uint32_t at)
+{
+	return at >= INSN_BYTES &&
+	       (insn_at(c->bytes, c->size, at - INSN_BYTES) & 0xffe0ffff) == 0x8b206fff;
+}
+
 /* What leads elsewhere, and what may not be reached. false: it is none of these */
 static bool decode_control(struct decoder *d, uint32_t insn, uint32_t at)
 {
 	if (IS_B(insn) || IS_BL(insn) || IS_B_COND(insn) || IS_CBZ(insn) || IS_TBZ(insn)) {
 		decode_direct(d, insn, at);
 	} else if (IS_RET(insn)) {
-		add(d, at, INSN_RETURN);
+		bool pops = pops_arguments(d->code, at);
+
+		add(d, at, pops ? INSN_STOP : INSN_RETURN);
 		d->code->nr_returns++;
+		d->code->nr_popping += pops;
 	} else if (IS_BLR(insn)) {
 		add(d, at, INSN_CALL)->overwritten = CALLER_SAVED;
 	} else if (IS_BR(insn)) {
