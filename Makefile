@@ -99,7 +99,7 @@ packages = $(shell sed -n 's/^$1: //p' tests/packages)
 GROUPS_check := check
 GROUPS_demo := demo
 GROUPS_test := check demo core guests
-GROUPS_test-arm64 := check core guests arm64
+GROUPS_test-arm64 := check core guests runtimes arm64
 GROUPS_test-full := $(GROUPS_test) servers runtimes browser pictures packaging peers arm64
 GROUPS_test-kernels := $(GROUPS_test)
 GROUPS_test-all-kernels := $(GROUPS_test)
@@ -330,7 +330,7 @@ test-kernels:
 
 test-arm64:
 	$(BUILD) test-programs
-	KERNELS='arm64 arm64-6.12 arm64-16k arm64-newest' tests/run full tests/kernels/test tests/arm64.bats
+	KERNELS='arm64 arm64-6.12 arm64-16k arm64-newest' tests/run full tests/kernels/test tests/arm64.bats tests/arm64-runtimes.bats
 
 # every kernel that Debian's archives offer, and what that showed into kernels/README.md
 test-all-kernels:
