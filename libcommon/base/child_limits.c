@@ -19,6 +19,7 @@
 
 #define MAX_KEPT_FILES 16
 #define MAX_CHILDREN   16
+#define NR_FCHMODAT2   452 /* Linux 6.6, on all machines */
 
 uint64_t child_memory(pid_t pid)
 {
@@ -391,15 +392,28 @@ void child_limit_to_writing(const char *directory)
 	 * nor does what changes whose its files are and who may write them; a library may try these
 	 */
 	static const int refused[] = {
-		__NR_setpriority,   __NR_sched_setscheduler,
-		__NR_sched_setattr, SCMP_SYS(chmod),
-		__NR_fchmod,        __NR_fchmodat,
-		SCMP_SYS(chown),    SCMP_SYS(lchown),
-		__NR_fchown,        __NR_fchownat,
-		__NR_setxattr,      __NR_lsetxattr,
-		__NR_fsetxattr,     __NR_removexattr,
-		__NR_lremovexattr,  __NR_fremovexattr,
-		__NR_memfd_create,  -1,
+		__NR_setpriority,
+		__NR_sched_setscheduler,
+		__NR_sched_setattr,
+		__NR_sched_setparam,
+		__NR_sched_setaffinity,
+		__NR_ioprio_set,
+		SCMP_SYS(chmod),
+		__NR_fchmod,
+		__NR_fchmodat,
+		NR_FCHMODAT2,
+		SCMP_SYS(chown),
+		SCMP_SYS(lchown),
+		__NR_fchown,
+		__NR_fchownat,
+		__NR_setxattr,
+		__NR_lsetxattr,
+		__NR_fsetxattr,
+		__NR_removexattr,
+		__NR_lremovexattr,
+		__NR_fremovexattr,
+		__NR_memfd_create,
+		-1,
 	};
 	static const uint64_t namespaces[] = {
 		CLONE_NEWUSER, CLONE_NEWNS,  CLONE_NEWPID,    CLONE_NEWNET,
