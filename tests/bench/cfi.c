@@ -3,7 +3,8 @@
  * cfi < LIST: reads each ELF file of the list and turns its .eh_frame into rows, with libdw (every
  * row's CFA, RBP and RA rules, by dwarf_next_cfi(), dwarf_cfi_addrframe() and dwarf_frame_*()) and
  * with unwind_table_build() (the compact table that the kernel gets), in one run, opening and
- * reading included, the page cache warm. Prints rows/s and the ratio; then ours on two threads.
+ * reading included, the page cache warm. Prints rows/s and the ratio, ours on two threads, Go's
+ * tables, and the bytes that a row takes.
  */
 #include <elfutils/libdw.h>
 #include <fcntl.h>
@@ -22,7 +23,7 @@ static char **files;
 static size_t nr_files;
 
 struct result {
-	uint64_t files, rows;
+	uint64_t files, rows, bytes; /* bytes: of tables, 0 for libdw */
 	double seconds;
 };
 
@@ -132,6 +133,7 @@ static void by_us(const char *name, struct result *result)
 		if (gopclntab_is_go(&file) == of_go && !unwind_table_build(&table, &file)) {
 			result->files++;
 			result->rows += of_go ? table.nr_rows : table.nr_cfi_rows;
+			result->bytes += unwind_table_bytes(&table);
 			unwind_table_free(&table);
 		}
 		elf_file_close(&file);
@@ -174,6 +176,7 @@ static struct result run_threads(int threads)
 		pthread_join(ids[i], NULL);
 		sum.files += results[i].files;
 		sum.rows += results[i].rows;
+		sum.bytes += results[i].bytes;
 	}
 	sum.seconds = now() - start;
 	return sum;
@@ -212,6 +215,7 @@ int main(void)
 	of_go = true;
 	print("ours, Go's", run_threads(1));
 	/* the machine's other work comes and goes: ours is the mean of before and after */
+	printf("ours: %.2f bytes a row\n", (double)after.bytes / after.rows);
 	printf("ours / libdw: %.1f times the rows a second\n",
 	       (before.rows + after.rows) / (before.seconds + after.seconds) /
 		       (libdw.rows / libdw.seconds));
