@@ -59,8 +59,8 @@ enum rule_kind {
 /*
  * of a RULE_OTHER_STACK's cfa_offset: which function it is, and an offset in bytes that differs
  * between Go's releases, 0 where it is not known: for GO_ASMCGOCALL `slot`, the upper of two words
- * that it keeps, for the others where struct m has curg. The caller's stack is left with its sp kept in `sched`, a struct g's, and CFA
- * = sched.sp + deref_offset, of
+ * that it keeps, for the others where struct m has curg. The caller's stack is left with its sp
+ * kept in `sched`, a struct g's, and CFA = sched.sp + deref_offset, of
  *
  *   GO_SYSTEMSTACK    m.curg
  *   GO_MORESTACK      the stack ends there: the goroutine may run elsewhere by now

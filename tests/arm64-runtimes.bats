@@ -56,7 +56,7 @@ whole() {	# WORD FILTER LEAST SHARE
 	need go
 	local odd
 	# assembly: that which changes stacks, has no caller, or saves x30 in its own way; padding
-	odd='^(_rt0_arm64_linux|main|gogo|gosave_systemstack_switch|debugCall[0-9]+|(time|crypto)[./].*|reflect\.methodValueCall.*'
+	odd='^(_rt0_arm64_linux|main|gogo|gosave_systemstack_switch|debugCall[0-9]+|crypto/internal/nistec\.p256[A-Za-z]+(\.abi0)?|reflect\.methodValueCall.*'
 	odd+='|runtime\.(asyncPreempt|call[0-9]+|callCgo[A-Z][a-z]+|cgoSigtramp|clone|debugCallV2|mcall|morestack|morestack_noctxt|mstart'
 	odd+='|nanotime1|rt0_go|sigpanic|sigtramp|systemstack|usleep|walltime)(\.abi0)?)$'
 	sed -n 's/^rows //p' "$CONSOLE" >"$BATS_TEST_TMPDIR/rows"
@@ -79,6 +79,8 @@ whole() {	# WORD FILTER LEAST SHARE
 	whole compiled true 200 0.97	# the JVM still compiles
 	stacks interpreted | jq -es '[.[] | select([.user[].symbol] | index("M.fib"))] | length > 0 and
 		all(.[]; [.user[].symbol] | index("M.main") != null)'
+	# of a caller, the place in the bytecode is in its frame: fib() is in line 3
+	stacks interpreted | jq -es '[.[].user[1:][] | select(.symbol == "M.fib") | .line] | length > 50 and all(.[]; . == 3)'
 	stacks compiled | jq -es 'any(.[]; [.user[].symbol] | index("M.main") != null)'
 }
 

@@ -56,13 +56,15 @@ static inline __attribute__((always_inline)) __u32 saved_reg(__u32 i)
  * caller's sp when it is entered, in this version of Java
  */
 #define REG_BYTECODE           22
-#define REG_SENDER_SP(version) ((version) < 19 ? 13 : 19)
+#define REG_SENDER_SP(version) ((version) < 20 ? 13 : 19)
+/* and that place where its frame keeps it: in words from the frame pointer */
+#define INTERPRETER_BYTECODE (-9)
 
 /* a call leaves sp as it is: at a function's first instruction, and at its `ret`, CFA = sp */
 #define CFA_AT_ENTRY 0
 
-/* nothing is in use below sp */
-#define RED_ZONE_BYTES 0
+/* in use below sp: Go's functions keep the caller's x29 there */
+#define RED_ZONE_BYTES 16
 
 /*
  * A return address may be signed, in the bits above those of user addresses (pointer

@@ -48,11 +48,11 @@ _Static_assert(sizeof(struct hotspot_layout) == 16, "struct hotspot_layout");
 #define METHOD_PLACE(frame)    (0xffff & (__u32)(frame)) /* index of the bytecode, or: */
 #define METHOD_NO_PLACE        0xffff
 /*
- * words of an interpreter's frame, by their distance from the frame pointer in words (frame_x86.hpp and
- * frame_aarch64.hpp in OpenJDK)
+ * words of an interpreter's frame, by their distance from the frame pointer in words
+ * (frame_x86.hpp and frame_aarch64.hpp in OpenJDK)
  */
 enum {
-	FRAME_BYTECODE = -8,
+	FRAME_BYTECODE = INTERPRETER_BYTECODE,
 	FRAME_THE_METHOD = -3,
 	FRAME_WORDS = FRAME_THE_METHOD - FRAME_BYTECODE + 1
 };

@@ -46,6 +46,8 @@ static inline __attribute__((always_inline)) __u32 saved_reg(__u32 i)
  */
 #define REG_BYTECODE           (EH_R12 + 1)
 #define REG_SENDER_SP(version) ((void)(version), EH_R12 + 1)
+/* and that place where its frame keeps it: in words from the frame pointer */
+#define INTERPRETER_BYTECODE (-8)
 
 /*
  * A call pushes the return address: at a function's first instruction, and at its `ret`, CFA = sp +

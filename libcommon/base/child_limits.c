@@ -19,7 +19,11 @@
 
 #define MAX_KEPT_FILES 16
 #define MAX_CHILDREN   16
-#define NR_FCHMODAT2   452 /* Linux 6.6, on all machines */
+/* by their numbers, which are those of all machines, since the headers may be older */
+#define NR_FCHMODAT2     452
+#define NR_SETXATTRAT    463
+#define NR_REMOVEXATTRAT 466
+#define NR_FILE_SETATTR  469
 
 uint64_t child_memory(pid_t pid)
 {
@@ -355,6 +359,12 @@ static int forbid(scmp_filter_ctx filter, uint32_t how, const int *calls)
 	return error;
 }
 
+static int refuse_fcntl(scmp_filter_ctx filter, uint32_t command)
+{
+	return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), __NR_fcntl, 1,
+				SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, command));
+}
+
 void child_limit_to_writing(const char *directory)
 {
 	/* what touches other processes of the user, or the kernel, needs no capability */
@@ -373,6 +383,7 @@ void child_limit_to_writing(const char *directory)
 		__NR_pidfd_getfd,
 		__NR_process_madvise,
 		__NR_migrate_pages,
+		__NR_move_pages,
 		__NR_kcmp,
 		__NR_bpf,
 		__NR_perf_event_open,
@@ -412,6 +423,9 @@ void child_limit_to_writing(const char *directory)
 		__NR_removexattr,
 		__NR_lremovexattr,
 		__NR_fremovexattr,
+		NR_SETXATTRAT,
+		NR_REMOVEXATTRAT,
+		NR_FILE_SETATTR,
 		__NR_memfd_create,
 		-1,
 	};
@@ -426,6 +440,10 @@ void child_limit_to_writing(const char *directory)
 	for (size_t i = 0; !error && i < sizeof(namespaces) / sizeof(namespaces[0]); i++)
 		error = seccomp_rule_add(filter, refuse, __NR_clone, 1,
 					 SCMP_A0(SCMP_CMP_MASKED_EQ, namespaces[i], namespaces[i]));
+	/* a signal to another process */
+	if (!error)
+		error = refuse_fcntl(filter, F_SETOWN) ?: refuse_fcntl(filter, F_SETOWN_EX)
+			?: refuse_fcntl(filter, F_SETSIG);
 	if (!error) /* the C library then calls clone() */
 		error = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), __NR_clone3, 0);
 	if (!error)

@@ -269,16 +269,19 @@ static struct eh_rule rule_by_return(const struct assembly *a, const struct eh_r
 static void pass(struct assembly *a, size_t i)
 {
 	const struct insn *insn = &a->code.insns[i];
-	uint32_t above = insn->displacement - (int32_t)a->cgo_slot + 8;
+	uint32_t above = (uint32_t)insn->displacement - a->cgo_slot + 8;
 
-	if (insn->effect == INSN_STORE && insn->base == REG_SP && a->depth[i] == SWITCHED &&
-	    (above == 0 || above == 8))
+	if (a->cgo_slot && insn->effect == INSN_STORE && insn->base == REG_SP &&
+	    a->depth[i] == SWITCHED && (above == 0 || above == 8))
 		a->nr_kept++;
 	if (insn->effect == INSN_STORE && insn->reg == EH_RA && insn->base == REG_SP &&
 	    a->depth[i] >= 0 && insn->displacement < a->depth[i])
 		a->saved_at = insn->displacement - a->depth[i];
 	a->has_called |= insn->effect == INSN_CALL;
-	a->has_returned |= insn->effect == INSN_RETURN;
+	if (insn->effect == INSN_RETURN) {
+		a->has_returned = true;
+		a->nr_kept = 0;
+	}
 }
 
 /*
@@ -299,10 +302,11 @@ static void find_return_address(const struct assembly *a, struct eh_rule *rule, 
 }
 
 /* Is this the new thread, or has the caller been left for good? */
-static bool begins_stack(const struct assembly *a)
+static bool begins_stack(const struct assembly *a, size_t i)
 {
 	return (a->special == GO_NEW_THREAD && a->has_returned) ||
-	       (a->special == GO_NO_RETURN && a->has_called);
+	       (a->special == GO_NO_RETURN &&
+		(a->has_called || a->code.insns[i].effect == INSN_CALL));
 }
 
 static struct eh_rule rule_at_depth(const struct assembly *a, size_t i, int32_t depth)
@@ -313,9 +317,9 @@ static struct eh_rule rule_at_depth(const struct assembly *a, size_t i, int32_t 
 	if (by_return->kind == RULE_REG && by_return->cfa_reg == rule.cfa_reg &&
 	    by_return->cfa_offset == rule.cfa_offset)
 		rule = rule_by_return(a, by_return);
-	if (RA_IN_REGISTER && (by_return->kind == RULE_NONE || rule.saved[SAVED_RA] == SAVED_ODD))
+	if (RA_IN_REGISTER && by_return->kind == RULE_NONE)
 		find_return_address(a, &rule, depth);
-	if (RA_IN_REGISTER && begins_stack(a)) {
+	if (RA_IN_REGISTER && begins_stack(a, i)) {
 		rule.kind = RULE_REG;
 		lose_register(&rule, SAVED_RA);
 	}

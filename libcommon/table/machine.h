@@ -115,7 +115,7 @@ bool machine_saves_fp(const uint8_t *code, uint64_t size, uint64_t at, uint32_t 
 void machine_add_interrupted(struct eh_rule *rule);
 
 /*
- * Does the instruction at `at` return, by way of the return address that sp points to; call the
+ * Does the instruction at `at` return to where the last call was made; call the
  * kernel; set sp to the register *from, rounded down to a multiple of 16?
  */
 bool machine_is_return(const uint8_t *code, uint64_t size, uint64_t at);

@@ -24,7 +24,7 @@ static size_t read_image(void *arg, uint64_t address, void *to, size_t bytes)
 
 		((uint8_t *)to)[i] = at < image->size ? image->bytes[at] : 0;
 	}
-	return address >> 47 ? 0 : bytes;
+	return address >> USER_ADDRESS_BITS ? 0 : bytes;
 }
 
 #define FIELD(name, offset, size) [VM_##name] = { .at = offset, .bytes = size }

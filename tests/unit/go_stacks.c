@@ -11,7 +11,6 @@
 #include "made_memory.h"
 #include "walk/goroutine.bpf.h"
 
-#define EH_R14      GO_G
 #define WORD(addr)  stack[((addr)-STACK) / 8]
 #define G0          (STACK + 0x00) /* these lie one behind the other */
 #define G           (STACK + 0x40)
@@ -31,7 +30,7 @@ static struct user_walk *walk(uint64_t r14, int which)
 	unwind.frame.known = KNOWN_ALL;
 	unwind.frame.by_call = true;
 	unwind.frame.reg[EH_RSP] = G0_STACK;
-	unwind.frame.reg[EH_R14] = r14;
+	unwind.frame.reg[GO_G] = r14;
 	unwind.rule = (struct eh_rule){
 		.kind = RULE_OTHER_STACK,
 		.cfa_offset = which | (which == GO_ASMCGOCALL ? SLOT : CURG) << 8,
@@ -54,8 +53,8 @@ static bool ends(struct user_walk *u, enum end_reason why)
 static bool arrives(struct user_walk *u, uint64_t cfa, uint64_t g)
 {
 	return !leave_for_other_stack(u) && u->frame.ip == WORD(cfa - 8) &&
-	       u->frame.reg[EH_RSP] == cfa && u->frame.reg[EH_R14] == g &&
-	       u->frame.known == (1 << EH_RSP | 1 << EH_R14) && u->frame.by_call;
+	       u->frame.reg[EH_RSP] == cfa && u->frame.reg[GO_G] == g &&
+	       u->frame.known == (1 << EH_RSP | 1 << GO_G) && u->frame.by_call;
 }
 
 /* systemstack: g0 runs for g, whose sp is in g.sched */
@@ -96,7 +95,7 @@ int main(void)
 
 	check(arrives(systemstack(), G_STACK + 0x30, G));
 	u = systemstack();
-	u->frame.known &= ~(1 << EH_R14);
+	u->frame.known &= ~(1 << GO_G);
 	check(ends(u, END_UNSUPPORTED), "the running g is not known");
 	u = systemstack();
 	WORD(M + CURG) = G0;

@@ -204,8 +204,8 @@ __asm__(".text\n"
 	"	mov %rdi, 8(%rsp)\n"
 	"	mov 8(%rdi), %rdi\n"
 	"	sub %rdx, %rdi\n"
-	"	mov %rdi, (%rsp)\n"
-	"	call calls_c\n"
+	"a5:	mov %rdi, (%rsp)\n"
+	"a6:	call calls_c\n"
 	"a2:	mov 8(%rsp), %rdi\n"
 	"	mov 8(%rdi), %rsi\n"
 	"	sub (%rsp), %rsi\n"
@@ -233,7 +233,7 @@ __asm__(".text\n"
 	"leaves_twice_end:\n");
 
 extern const uint8_t leaves_twice[], l1[], leaves_twice_end[];
-extern const uint8_t calls_c[], a1[], a2[], a3[], a4[], calls_c_end[];
+extern const uint8_t calls_c[], a1[], a2[], a3[], a4[], a5[], a6[], calls_c_end[];
 extern const uint8_t switches[], s1[], s2[], s3[], s4[], s5[], s6[], switches_end[], crosses[],
 	c1[], c2[], c3[], crosses_end[], sigreturn[], sigreturn_end[];
 
@@ -287,10 +287,15 @@ static void check_assembly(void)
 
 	make_rules("runtime.asmcgocall", calls_c, calls_c_end);
 	for (int i = 0; i < 2; i++) {
-		r = &rules[(i ? a2 : a1) - calls_c];
+		r = &rules[(i ? a2 : a6) - calls_c];
 		check(r->kind == RULE_OTHER_STACK &&
 		      OTHER_STACK_SWITCH(r->cfa_offset) == GO_ASMCGOCALL && r->deref_offset == 16 &&
 		      OTHER_STACK_OFFSET(r->cfa_offset) == 8);
+	}
+	for (int i = 0; i < 2; i++) {
+		r = &rules[(i ? a5 : a1) - calls_c];
+		check(r->kind == RULE_OTHER_STACK && OTHER_STACK_SWITCH(r->cfa_offset) == GO_SWITCH,
+		      "what it keeps is not there yet");
 	}
 	check(is_plain(&rules[a3 - calls_c], EH_RSP, 8));
 	r = &rules[a4 - calls_c];

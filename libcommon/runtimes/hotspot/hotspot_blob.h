@@ -47,7 +47,7 @@ struct hotspot_blob {
 	enum hotspot_kind kind;
 	uint64_t start, end; /* of the struct CodeBlob, and of all that belongs to it */
 	uint64_t code_start, code_end;
-	uint32_t frame_bytes; /* from rsp to the CFA once the frame is complete; 0: none */
+	uint32_t frame_bytes; /* from sp to the CFA once the frame is complete; 0: none */
 	/* offset from code_start from which on it is complete; UINT32_MAX: not said */
 	uint32_t complete;
 	/* offsets from code_start; 0: none. Where it is entered, from the interpreter too */

@@ -53,6 +53,8 @@ static void overwrite(struct place *p, uint32_t reg)
 		p->lost |= !p->framed;
 		p->cfa_register = NO_REG;
 	}
+	if (reg == REG_SP)
+		p->sp_is_fp = false;
 	if (p->framed)
 		return;
 	p->lost |= (p->ra_in_register && p->ra_register == reg) ||
@@ -235,7 +237,7 @@ static void follow(struct place *p, const struct insn *insn)
 
 /*
  * false: *to is known already. Ways that disagree lose it. A way that has lost it says nothing: it
- * has called the VM, and taken rsp back from where it kept it.
+ * has called the VM, and taken sp back from where it kept it.
  */
 static bool meet(struct place *to, const struct place *from)
 {
@@ -249,10 +251,14 @@ static bool meet(struct place *to, const struct place *from)
 	if (to->lost || met.lost || !memcmp(to, &met, sizeof(met)))
 		return false;
 	if (to->framed && met.framed && !met.lost) {
-		if (to->cfa_register == NO_REG)
-			return false;
-		to->cfa_register = NO_REG;
-		return true;
+		bool sp_differs = to->sp_is_fp && !met.sp_is_fp;
+		bool cfa_differs =
+			to->cfa_register != NO_REG && to->cfa_register != met.cfa_register;
+
+		to->sp_is_fp &= met.sp_is_fp;
+		if (cfa_differs)
+			to->cfa_register = NO_REG;
+		return sp_differs || cfa_differs;
 	}
 	to->lost = to->disagreed = true;
 	return true;
@@ -268,8 +274,8 @@ static void reach(struct follower *f, size_t i, const struct place *from)
 static bool copies_to_sp(const struct insn *insn, uint8_t *from)
 {
 	*from = insn->base;
-	return (insn->effect == INSN_SET || insn->effect == INSN_STOP) && insn->reg == REG_SP &&
-	       !insn->displacement;
+	return (insn->effect == INSN_SET || (RA_IN_REGISTER && insn->effect == INSN_STOP)) &&
+	       insn->reg == REG_SP && !insn->displacement;
 }
 
 /* Goes back to the caller's sp, which is aligned. */
@@ -394,7 +400,7 @@ static struct eh_rule rule_of(const struct place *p, const struct insn *insn)
 	memset(rule.saved, SAVED_ODD, sizeof(rule.saved));
 	rule.cfa_reg = p->cfa_in_register ? p->cfa_register : REG_SP;
 	rule.cfa_offset = p->cfa_in_register ? 0 : p->cfa_at;
-	/* a method handle's last argument is gone, and lay below the caller's rsp */
+	/* a method handle's last argument is gone, and lay below the caller's sp */
 	rule.flags = p->cfa_in_register ? RULE_CROSSES : 0;
 	rule.base_reg = by_call && !p->fp_pushed        ? 0
 			: p->ra_in_register && !by_call ? p->ra_register

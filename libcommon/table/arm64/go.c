@@ -22,8 +22,8 @@ bool machine_saves_fp(const uint8_t *code, uint64_t size, uint64_t at, uint32_t 
 }
 
 /*
- * The handler has put the pc into x30, and what was in there into a frame of 16 bytes (preparePanic()
- * in src/runtime/signal_arm64.go).
+ * The handler has put the pc into x30, and what was in there into a frame of 16 bytes
+ * (preparePanic() in src/runtime/signal_arm64.go).
  */
 void machine_add_interrupted(struct eh_rule *rule)
 {
@@ -34,6 +34,8 @@ void machine_add_interrupted(struct eh_rule *rule)
 		if (rule->saved[i] < 0 && rule->saved[i] > SAVED_ODD && !(rule->from_base >> i & 1))
 			rule->saved[i] =
 				rule->saved[i] - 2 > SAVED_ODD ? rule->saved[i] - 2 : SAVED_ODD;
+	if (IS_BELOW_CFA(rule->base_reg))
+		rule->deref_offset -= 2;
 	rule->saved[SAVED_X30] = -2;
 }
 
