@@ -67,7 +67,7 @@ whole() {	# WORD FILTER LEAST SHARE
 
 @test "arm64: stacks in C that Go has called, and in Go that this has called, lead to the goroutine's begin" {
 	need go
-	whole cgo '[.user[].symbol] | index("runtime.asmcgocall") // index("crosscall2")' 200 0.99
+	whole cgo '[.user[].symbol] | index("runtime.asmcgocall") // index("crosscall2")' 50 0.99
 	stacks cgo | jq -r 'select(.ended_by == "complete") | [.user[].symbol] | select(index("crosscall2")) | join(" ")' >"$BATS_TEST_TMPDIR/callbacks"
 	[ -s "$BATS_TEST_TMPDIR/callbacks" ]
 	refute grep -vE ' crosscall2 .* runtime.asmcgocall .*main\.main runtime.main runtime.goexit$' "$BATS_TEST_TMPDIR/callbacks"
@@ -76,11 +76,11 @@ whole() {	# WORD FILTER LEAST SHARE
 @test "arm64: Java's stacks are whole, interpreted and compiled, and have the methods' names" {
 	need javac
 	whole interpreted true 200 0.995
-	whole compiled true 200 0.97	# the JVM still compiles
+	whole compiled true 200 0.95	# the JVM still compiles, and what runs new code is unwound from copies
 	stacks interpreted | jq -es '[.[] | select([.user[].symbol] | index("M.fib"))] | length > 0 and
 		all(.[]; [.user[].symbol] | index("M.main") != null)'
-	# of a caller, the place in the bytecode is in its frame: fib() is in line 3
-	stacks interpreted | jq -es '[.[].user[1:][] | select(.symbol == "M.fib") | .line] | length > 50 and all(.[]; . == 3)'
+	# of a caller, the place in the bytecode is in its frame: fib() is in line 2
+	stacks interpreted | jq -es '[.[].user[1:][] | select(.symbol == "M.fib") | .line] | length > 50 and all(.[]; . == 2)'
 	stacks compiled | jq -es 'any(.[]; [.user[].symbol] | index("M.main") != null)'
 }
 
