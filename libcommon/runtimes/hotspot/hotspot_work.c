@@ -59,7 +59,7 @@ static bool begins_with(const char *string, const char *prefix)
 
 /*
  * InterpreterCodelet in hotspot/share/interpreter/interpreter.hpp; its code begins at a multiple of
- * HOTSPOT_ALIGNMENT
+ * CODELET_ALIGNMENT
  */
 struct codelet {
 	uint64_t description;
@@ -99,7 +99,7 @@ static int add_interpreter(struct rows *rows, const uint8_t *code,
 			return -EBADMSG;
 		memory_string(memory, codelet.description, description, sizeof(description));
 		piece.start =
-			((at + sizeof(codelet) + HOTSPOT_ALIGNMENT - 1) & -HOTSPOT_ALIGNMENT) -
+			((at + sizeof(codelet) + CODELET_ALIGNMENT - 1) & -CODELET_ALIGNMENT) -
 			blob->code_start;
 		piece.end = at + codelet.bytes - blob->code_start;
 		piece.enters = strstr(description, "method entry point");

@@ -20,7 +20,7 @@
 
 #define PLT_HEADER_BYTES 32 /* of a .plt for which linkers write no CFI; its entries only jump */
 
-#define HOTSPOT_ALIGNMENT 64 /* CodeEntryAlignment of its interpreter's code */
+#define CODELET_ALIGNMENT 64 /* CodeEntryAlignment of its interpreter's code */
 
 /* Compilers and assemblers align functions to this, and linkers sections to at most that. */
 #define FUNCTION_ALIGNMENT 16

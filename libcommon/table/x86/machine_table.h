@@ -20,7 +20,7 @@
 
 #define PLT_HEADER_BYTES 0 /* linkers write CFI for .plt */
 
-#define HOTSPOT_ALIGNMENT 32 /* CodeEntryAlignment of its interpreter's code */
+#define CODELET_ALIGNMENT 32 /* CodeEntryAlignment of its interpreter's code */
 
 /* Compilers and assemblers align functions to this, and linkers sections to at most that. */
 #define FUNCTION_ALIGNMENT 16
