@@ -86,16 +86,17 @@ static void set_sp(struct place *p, const struct insn *insn)
 	}
 }
 
-static bool at_saved_fp(const struct place *p, const struct insn *insn)
+/* Does the instruction name the place so many bytes below the CFA? */
+static bool is_below_cfa(const struct place *p, const struct insn *insn, int32_t bytes)
 {
-	return insn->base == REG_SP && !p->sp_lost && p->depth - insn->displacement == FP_BELOW_CFA;
+	return insn->base == REG_SP && !p->sp_lost && p->depth - insn->displacement == bytes;
 }
 
 static void set_fp(struct place *p, const struct insn *insn)
 {
-	if (insn->effect == INSN_SET && at_saved_fp(p, insn))
+	if (insn->effect == INSN_SET && is_below_cfa(p, insn, FP_BELOW_CFA))
 		p->fp = FP_FRAME;
-	else if (insn->effect == INSN_LOAD && p->saved && at_saved_fp(p, insn))
+	else if (insn->effect == INSN_LOAD && p->saved && is_below_cfa(p, insn, FP_BELOW_CFA))
 		p->fp = FP_CALLERS;
 	else
 		p->fp = FP_OTHER;
@@ -104,8 +105,7 @@ static void set_fp(struct place *p, const struct insn *insn)
 /* The register in which calls put the return address gets another value. */
 static void set_ra(struct place *p, const struct insn *insn)
 {
-	if (insn->effect == INSN_LOAD && p->ra == RA_SAVED && insn->base == REG_SP && !p->sp_lost &&
-	    p->depth - insn->displacement == RA_BELOW_CFA)
+	if (insn->effect == INSN_LOAD && p->ra == RA_SAVED && is_below_cfa(p, insn, RA_BELOW_CFA))
 		p->ra = RA_BY_CALL;
 	else if (p->ra == RA_BY_CALL)
 		p->ra = RA_LOST;
@@ -113,10 +113,9 @@ static void set_ra(struct place *p, const struct insn *insn)
 
 static void store(struct place *p, const struct insn *insn)
 {
-	if (insn->reg == REG_FP && p->fp == FP_CALLERS && at_saved_fp(p, insn))
+	if (insn->reg == REG_FP && p->fp == FP_CALLERS && is_below_cfa(p, insn, FP_BELOW_CFA))
 		p->saved = true;
-	if (insn->reg == EH_RA && p->ra == RA_BY_CALL && insn->base == REG_SP && !p->sp_lost &&
-	    p->depth - insn->displacement == RA_BELOW_CFA)
+	if (insn->reg == EH_RA && p->ra == RA_BY_CALL && is_below_cfa(p, insn, RA_BELOW_CFA))
 		p->ra = RA_SAVED;
 }
 
